@@ -1,3 +1,3 @@
-"""Learning, measuring, pruning and scoring where the rows are: in their database.
-The answers equal those from memory.
+"""Learns, measures, prunes and predicts inside the database that holds the rows.
+The results equal those for rows in memory; for numbers, the last digits may differ.
 """

@@ -1,4 +1,4 @@
-"""The types of the columns of a table, as far as SQL can rely on them."""
+"""Reads the types of a table's columns from the database, for `emit` to rely on."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from treecompile.model.ir import AnyProgram, Kind
 from treecompile.model.semantics import required_features
 
 DOUBLES = ("double", "float8", "double precision")
-LOOSE = ("sqlite",)  # a column of any type may hold any value
+LOOSE = ("sqlite",)  # here a column may hold values of any type, whatever it declares
 
 
 def column_types(
     program: AnyProgram, table: Table, columns: Mapping[str, str]
 ) -> dict[str, str]:
-    """What --type would say about the numeric features, from the table itself.
+    """Return the type of each numeric feature, as --type would state it.
+
+    Features whose column declares no type that SQL can rely on are left out.
 
     `columns` renames features, as for `emit`.
     """

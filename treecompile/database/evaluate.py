@@ -1,8 +1,12 @@
-"""How good a model is on a table in a database; `measure.quality` does it in memory.
+"""Measures a model on a table in a database; `measure.quality` does so in memory.
 
-The emitted SQL says which rule decides each row, and the database counts the rows of
-each rule by their actual answers. Counts of labels equal those of memory; sums of
-errors may differ in rounding, because their order differs.
+A query made of the emitted SQL says which rule or leaf decides each row, and the
+database counts the rows of each rule by their actual answers. Counts of labels equal
+those in memory; sums of errors may differ in rounding, because rows are added in
+another order.
+
+A place is a key of `paths.deciding`: the position of a rule or a leaf, or the one after
+the last node for rows that a tree divides among several leaves.
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ from treecompile.model.paths import (
 )
 from treecompile.model.semantics import is_fractional
 
-RowsAndErrors = tuple[int, float]  # how many rows, and the sum of their errors
+RowsAndErrors = tuple[int, float]  # the number of rows, and the sum of their errors
 
 AT_ONCE = 40  # rules per query
 PLAIN = EmitOptions(comments=False)
@@ -47,7 +51,7 @@ PLAIN = EmitOptions(comments=False)
 def evaluate(
     store: Store, relation: str, program: ir.Program, na_values: tuple[str, ...] = ()
 ) -> Evaluation:
-    """Measure a program on a table; `relation` is what follows FROM."""
+    """Measure a program on a table; `relation` is the text that follows FROM."""
     check_values(program.body, store.dialect)
     rows = rows_for_model(store, relation, program, na_values)
     counter = RuleCounter(store, rows, program.body)
@@ -60,12 +64,12 @@ def evaluate(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DecidedRows:
-    """The rows of a table, by the rule that decides them."""
+    """Counts of the rows of a table, by the rule that decides each row."""
 
     quality: ir.Quality
     unknown: int  # rows whose answer is missing, or a label never learned
-    decided: Mapping[int, RowsAndErrors]  # by place (see `paths.deciding`)
-    actual: Mapping[int, ir.Stats]  # and the known answers of the same rows
+    decided: Mapping[int, RowsAndErrors]  # by place
+    actual: Mapping[int, ir.Stats]  # the actual answers of those rows, by place
 
 
 class RuleCounter:
@@ -75,16 +79,18 @@ class RuleCounter:
         self.store, self.read, self.body = store, read, body
         self.dialect = store.dialect
         self.rows = read.rows
-        # What decides a row, and the place in `paths.deciding` of each position in it.
+        # `decider` is the body whose positions the queries answer with. `places` maps
+        # each of them to its place; None: position and place are the same.
         self.decider, self.places = body, None
         if divisible(body):
             self.decider, self.places = exposed_places(body)
 
     def decided_rows(self) -> str:
-        """A query for `d`, the position in `decider` that decides, and `y`.
+        """Return a query for `d`, the position that decides a row, and its answer `y`.
 
-        Where `d` does not determine the answer, or the answer is a number, the query
-        also has the answer, as `p`.
+        `d` is a position in `decider`, and `y` is the actual answer. The query also
+        returns the predicted answer, as `p`, where `d` does not determine it or it is a
+        number.
         """
         columns = [f"{self._case(numbered(self.decider))} AS d", "y"]
         if not self.body.labels or is_fractional(self.body):
@@ -117,7 +123,7 @@ class RuleCounter:
         return DecidedRows(quality_of_counts(confusion), unknown, decided, known)
 
     def _answers(self) -> Iterator[tuple[int, int, int, int]]:
-        """Place, predicted code, actual code, and the number of such rows."""
+        """Yield (place, predicted code, actual code, number of such rows)."""
         body = self.body
         key = "d, p, y" if is_fractional(body) else "d, y"
         *keys, counts = self._integers(
@@ -131,7 +137,7 @@ class RuleCounter:
         yield from zip(self._placed(keys[0]), predicted, keys[-1], counts, strict=True)
 
     def _placed(self, positions: Iterable[int]) -> list[int]:
-        """The places in `paths.deciding` of positions that decide."""
+        """Return the place of each deciding position."""
         places = self.places
         return [at if places is None else places[at] for at in positions]
 
@@ -161,7 +167,7 @@ class RuleCounter:
         lines = np.array(sums, np.float64).T
         _, squared, absolute, _, _, spread = map(float, lines.sum(axis=0))
         quality = quality_of_sums(known, absolute, squared, spread * (low < high))
-        summed: dict[int, Floats] = {}  # several positions may divide a row
+        summed: dict[int, Floats] = {}  # several positions may have one place
         for place, line in zip(self._placed(map(int, positions)), lines, strict=True):
             summed[place] = summed.get(place, 0.0) + line
         rules = deciding(self.body)
@@ -179,7 +185,7 @@ class RuleCounter:
     # ------------------------------------------------------------ leaves
 
     def by_leaf(self) -> dict[int, Floats]:
-        """The rows of each leaf, as `held_out.counted_losses` takes them."""
+        """Count the rows of each leaf, in the form for `held_out.counted_losses`."""
         size = len(self.body.labels)
         found: dict[int, Floats] = {}
         if size:
@@ -197,7 +203,7 @@ class RuleCounter:
     # ------------------------------------------------------------ rules
 
     def tallies(self, found: DecidedRows) -> Iterator[ir.RuleTally]:
-        """What each rule did; the leaves of a tree match the rows they decide."""
+        """Yield what each rule matched and decided; for a leaf, both are the same."""
         rules = self.body.rules if isinstance(self.body, ir.RuleSet) else ()
         matched: dict[int, RowsAndErrors] = {}
         for start in range(0, len(rules), AT_ONCE):
@@ -209,7 +215,7 @@ class RuleCounter:
             yield ir.RuleTally(*matched.get(position, own), *own, known)
 
     def _matched(self, rules: Sequence[ir.Rule]) -> Iterator[RowsAndErrors]:
-        """The rows that meet the conditions of each rule, and their errors."""
+        """Yield the rows that meet the conditions of each rule, and their errors."""
         writer = ConditionWriter(self.dialect, self.body, self.read.columns)
         every = self.dialect.conditions.always.fill()
         tests = [" AND ".join(map(writer.text, r.conditions)) or every for r in rules]
@@ -237,13 +243,13 @@ class RuleCounter:
 
 
 def _moments(count: float, origin: float, off: float, squares: float) -> ir.Moments:
-    """From the sums of distances from an origin, and of their squares."""
+    """Return moments from the sums of distances from an origin and of their squares."""
     mean = origin + off / count
     return ir.Moments(count, mean, max(0.0, squares - off * (off / count)))
 
 
 def numbered(body: ir.Body) -> ir.Body:
-    """A body that answers with the position of the leaf or rule that decides.
+    """Return a body that answers with the position of the deciding leaf or rule.
 
     A row that a fractional tree divides follows the branches marked for it.
     """
@@ -256,7 +262,7 @@ def numbered(body: ir.Body) -> ir.Body:
 
 
 def with_codes(body: ir.Body) -> ir.Body:
-    """A tree that answers with the codes of its labels; other bodies unchanged."""
+    """Return a tree for labels with codes as answers; other bodies stay unchanged."""
     if not isinstance(body, ir.Tree) or not body.labels:
         return body
     codes = {label: code for code, label in enumerate(body.labels)}
@@ -265,7 +271,7 @@ def with_codes(body: ir.Body) -> ir.Body:
 
 
 def _with_values(tree: ir.Tree, values: Sequence[ir.Label]) -> ir.Tree:
-    """The tree whose leaf at position i answers with values[i]."""
+    """Return the tree whose leaf at position i answers with values[i]."""
     nodes = (
         replace(node, value=value) if isinstance(node, ir.Leaf) else node
         for node, value in zip(tree.nodes, values, strict=True)
@@ -277,7 +283,7 @@ def _with_values(tree: ir.Tree, values: Sequence[ir.Label]) -> ir.Tree:
 
 
 def counted_labels(tree: ir.Tree) -> Evaluation:
-    """Of a tree for labels, whose leaves have counted the rows."""
+    """Evaluate a tree for labels from the counts at its leaves, without a query."""
     size = len(tree.labels)
     confusion = np.zeros((size, size), np.int64)  # actual by predicted
     tallies = []
@@ -296,9 +302,10 @@ def counted_labels(tree: ir.Tree) -> Evaluation:
 def summed_numbers(
     tree: ir.Tree, grown: ir.Tree, distances: Sequence[float]
 ) -> Evaluation:
-    """Of a tree for numbers, pruned from one whose nodes have these distances.
+    """Evaluate a tree for numbers, pruned from `grown`, without a query.
 
-    A distance is that of all rows of a node from its mean, added up.
+    `distances` has, for each node of `grown`, the sum of the distances of its rows from
+    their mean.
     """
     tallies = []
     for rule in outcomes(tree).values():
@@ -315,7 +322,7 @@ def summed_numbers(
 
 
 def _leaves(tree: ir.Tree, grown: ir.Tree) -> list[int]:
-    """Where the leaves of a pruned tree are in the one it was pruned from."""
+    """Return the positions in `grown` of the leaves of `tree`, its pruned form."""
     found, stack = [], [(0, 0)]
     while stack:
         position, place = stack.pop()

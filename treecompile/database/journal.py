@@ -1,12 +1,12 @@
-"""The state of a run in a database, and the file beside the output that keeps it.
+"""Saves the state of learning in a database, so that an interrupted run can resume.
 
 The state is what a run knows between two levels: the tree so far, the open nodes and
-the edges of the bins. However large the table, the state is small. It is one line of
-JSON, in which numbers keep their last bit.
+the edges of the bins. However large the table, the state is small. It is written to a
+file beside the output, as one line of JSON in which numbers keep their last bit.
 
-The file is replaced after each level, all at once, and removed when the model has been
+The file is replaced atomically after each level and removed when the model has been
 written. A run resumes from it only if the version of treecompile, the options and the
-rows are still the same. Otherwise it starts over and says why.
+rows are still the same. Otherwise the run starts over and says why.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ FLAGS = {
     for kind in (DataOptions, LearnOptions)
     for name, each in options_of(kind).items()
 }
-ARRAY = "array"  # the key of an array in JSON
+ARRAY = "array"  # the key that marks an array in JSON
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableState:
-    """What is needed to continue with the open nodes of a level."""
+    """All that a run needs to continue with the open nodes of a level."""
 
     edges: Mapping[int, BinEdges]
     growth: GrowthState
@@ -50,18 +50,18 @@ class TableState:
 
     @property
     def depth(self) -> int:
-        """Finished levels."""
+        """The number of finished levels."""
         return len(self.growth.levels) - 1
 
 
 @dataclass(frozen=True, slots=True)
 class RunIdentity:
-    """What must be the same for one run to resume another."""
+    """What must be equal for a run to resume from the state of a former one."""
 
     version: str
     options: Mapping[str, str]
     table: str
-    rows: str  # a digest of its contents
+    rows: str  # a digest of the contents of the table
 
 
 def run_of(
@@ -79,7 +79,10 @@ def run_of(
 
 
 def _checksums(store: Store, schema: Schema) -> list[str]:
-    """Sums over the rows: any changed value changes them, another order does not."""
+    """Return checksums of the columns, which do not depend on the order of the rows.
+
+    There are none where the dialect has no such function.
+    """
     if not store.dialect.learning.checksum:
         return []
     asked = []
@@ -101,7 +104,7 @@ class Journal:
         self.levels = 0  # finished levels in the file
 
     def begin(self, run: RunIdentity, say: Callable[[str], None]) -> TableState | None:
-        """The state to resume from, if there is one, with a message to the user."""
+        """Return the state to resume from, or None; say why a file is not used."""
         self.run = run
         if not self.path.exists():
             return None
@@ -133,7 +136,7 @@ class Journal:
             return None, "cannot be read"
 
     def write(self, state: TableState) -> None:
-        """Replace the file by this state."""
+        """Replace the file by one with this state."""
         assert self.run is not None
         text = dumps(state)
         digest = sha256(text.encode()).hexdigest()
@@ -142,7 +145,7 @@ class Journal:
         self.levels = state.depth
 
     def kept(self) -> str:
-        """What is kept of a run that was stopped, as a part of a sentence."""
+        """Return a clause on what the file keeps of a stopped run; "" if nothing."""
         if not self.levels:
             return ""
         finished = f"{self.levels} finished level{'s' * (self.levels > 1)}"
@@ -154,7 +157,7 @@ class Journal:
 
 
 def _differing(one: Any, other: Mapping[str, str]) -> str:
-    """The first option that differs."""
+    """Return the flag of the first option that differs, or ""."""
     for name in sorted({*one, *other}):
         if one.get(name) != other.get(name):
             return FLAGS.get(name, as_flag(name))
@@ -169,14 +172,14 @@ def dumps(state: TableState) -> str:
 
 
 def _plain(value: Any) -> dict[str, Any]:
-    """An array or a dataclass as JSON."""
+    """Return an array or a dataclass in a form that JSON can hold."""
     if isinstance(value, np.ndarray):
         return {ARRAY: [value.dtype.str, value.shape, value.ravel().tolist()]}
     return {field.name: getattr(value, field.name) for field in fields(value)}
 
 
 def loads(text: str) -> TableState:
-    """Raises ValueError, TypeError or KeyError if the text is not a state."""
+    """Read a state; raise ValueError, TypeError or KeyError if the text is not one."""
     read = json.loads(text, object_hook=_read_array)
     levels = list(map(_read_level, read["growth"].pop("levels")))
     edges = {int(index): BinEdges(**each) for index, each in read["edges"].items()}

@@ -1,6 +1,7 @@
-"""Learn a tree from a table in a database, as `training` does from one in memory.
+"""Learns a tree from a table in a database; `training` does so from rows in memory.
 
-The rows stay in the database. Options that need them in memory are refused by name.
+The rows stay in the database, which counts them. Options that need the rows in memory
+are refused by name.
 """
 
 from __future__ import annotations
@@ -61,11 +62,11 @@ from treecompile.tables.options import DataOptions
 
 @dataclass(frozen=True, slots=True)
 class TableRun:
-    """A table to learn from, how to learn, and who hears of it."""
+    """A table to learn from, the options, and who is told of progress."""
 
     store: Store
     schema: Schema
-    data: Dataset  # the columns, without rows
+    data: Dataset  # the features and labels, without rows
     columns: DataOptions
     options: LearnOptions
     algorithm: str
@@ -75,7 +76,7 @@ class TableRun:
     journal: Journal | None
 
     def former(self, schema: Schema) -> TableState | None:
-        """The state that an interrupted run has left, if it was the same run."""
+        """Return the state left by an interrupted run, if it was the same run."""
         if self.journal is None:
             return None
         how = replace(self.options, algorithm=self.algorithm)
@@ -86,8 +87,8 @@ class TableRun:
 @dataclass(frozen=True, slots=True)
 class GrownTree:
     tree: Tree
-    has_counted_rows: bool = True  # at its leaves; else weights, or other rows
-    distances: Sequence[float] = ()  # of numbers, at each node
+    has_counted_rows: bool = True  # False: its leaves hold weights or divided rows
+    distances: Sequence[float] = ()  # regression: the sum of distances at each node
     notes: tuple[str, ...] = ()
 
 
@@ -104,12 +105,16 @@ def learn(
     temporary_tables: bool = True,
     journal: Journal | None = None,
 ) -> training.Learned:
-    """Grow a tree in the database; `relation` is a FROM clause."""
+    """Learn a program from a table; `relation` is the text that follows FROM.
+
+    Without `temporary_tables`, every query reads the source table. `journal` keeps the
+    state after each level; None: an interrupted run cannot be resumed.
+    """
     check_options(options, validation is not None)
     if options.algorithm:  # refuse before the first query
         check_in_database(options.algorithm, columns, options)
     schema = read_schema(store, relation, columns)
-    none = np.zeros(0)  # rows: checks need the columns only
+    none = np.zeros(0)  # no rows: the checks need the columns only
     data = Dataset(columns.target, schema.features, (), schema.labels, none, (), "")
     algorithm = options.algorithm or training.default_algorithm(data)
     check_in_database(algorithm, columns, options)
@@ -145,7 +150,7 @@ def learn(
 
 
 def _check(run: TableRun, validation: Validation | None) -> None:
-    """Refuse what does not suit the table, before the first count."""
+    """Refuse options that do not suit the table, before the first counting query."""
     options, target, weights = run.options, run.columns.target, run.columns.weights
     has_labels = bool(run.data.labels)
     check_task(options, run.algorithm, target, has_labels=has_labels)
@@ -166,7 +171,7 @@ def _check(run: TableRun, validation: Validation | None) -> None:
 
 
 def _by_cases(run: TableRun) -> GrownTree:
-    """C4.5."""
+    """Grow, and prune if asked to, a tree by C4.5."""
     schema, own = run.schema, training.c45_options_of(run.options)
     limits = training.limits_of(run.options, C45)
     former = run.former(schema)
@@ -187,7 +192,7 @@ def _by_cases(run: TableRun) -> GrownTree:
 
 
 def _by_impurity(run: TableRun) -> GrownTree:
-    """ID3 and CART."""
+    """Grow a tree by ID3 or CART, which choose splits by the decrease of impurity."""
     store, schema = run.store, run.schema
     is_multiway = run.algorithm == ID3
     if is_multiway:
@@ -221,14 +226,14 @@ def _pruned(run: TableRun, tree: Tree, validation: Validation | None) -> Tree:
         columns = run.columns
         grown = Program(columns.target, run.algorithm, tree, (), columns.na_values)
         return smallest(tree, validation.losses(grown), price=0.0)
-    # Without the rows in memory, no alpha is chosen: CART prunes if it is asked to.
+    # Choosing alpha takes the rows in memory, so CART prunes only if it is asked to.
     if run.options.prune == COST_COMPLEXITY or run.options.alpha is not None:
         return cost_complexity(tree, training.alpha_of(run.options))
     return tree
 
 
 def _measured(run: TableRun, grown: GrownTree, program: Program) -> Evaluation:
-    """The quality on the rows, by what the leaves have counted if they have."""
+    """Measure the quality on the rows; query only if the leaves lack counts."""
     tree = program.body
     assert isinstance(tree, Tree)
     if not grown.has_counted_rows:
@@ -247,7 +252,7 @@ INSTEAD = "learn from a file, or a part of the table in one"
 def check_in_database(
     algorithm: str, columns: DataOptions, options: LearnOptions
 ) -> None:
-    """Refuse what the algorithm does not have in a database."""
+    """Refuse options that the algorithm does not support in a database."""
     check_algorithm(options, algorithm)
     for given in (columns, options):
         for name, each in options_of(type(given)).items():

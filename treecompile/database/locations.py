@@ -1,4 +1,8 @@
-"""Where the rows are: a table in a database, Parquet files for DuckDB, or in memory."""
+"""Decides where rows are read, and opens that place.
+
+Rows are in a table of a database, in Parquet files that DuckDB queries, or in data that
+is read into memory; `in_database` tells which.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,7 @@ from treecompile.engines.base import Store
 from treecompile.model.errors import DataError, OptionError
 
 PATTERN = frozenset("*?[")
-BYTES = 32  # of a value, while a tree is learned in memory
+BYTES = 32  # that one value takes while a tree is learned in memory
 IN_MEMORY = "duckdb://"  # DuckDB without a database file
 
 
@@ -48,14 +52,14 @@ class ParquetFiles:
 class TableLocation:
     """An open table, or open files."""
 
-    relation: str  # what follows FROM
+    relation: str  # the text that follows FROM
     source: str  # as the model file calls it
     store: Store
     is_files: bool = False
 
 
 def in_database(data: object, memory_limit: str = "") -> Table | ParquetFiles | None:
-    """The table or files that a database reads; None for data to read into memory.
+    """Return the table or files that a database reads; None to read into memory.
 
     `data` is a Table, the path of a file or folder, a pattern of paths, or anything
     that `read_table` takes. `memory_limit` is for files.
@@ -73,9 +77,9 @@ def in_database(data: object, memory_limit: str = "") -> Table | ParquetFiles | 
 
 
 def too_large(data: object) -> tuple[ParquetFiles, str] | None:
-    """A Parquet file that DuckDB should read because of its size, and a note on that.
+    """Return a Parquet file that DuckDB should read, and a note; None for other data.
 
-    None if it fits in memory, or if there is no DuckDB.
+    It is a file too large for memory, where DuckDB is installed.
     """
     name = str(data)
     if not isinstance(data, (str, Path)) or not name.lower().endswith(".parquet"):
@@ -86,7 +90,7 @@ def too_large(data: object) -> tuple[ParquetFiles, str] | None:
         from pyarrow.parquet import read_metadata
 
         found = read_metadata(name)
-    except (ImportError, OSError, ValueError):  # whoever reads the file will say it
+    except (ImportError, OSError, ValueError):  # reported when the file is read
         return None
     needed = found.num_rows * found.num_columns * BYTES
     if needed <= available_memory():
@@ -99,7 +103,7 @@ def too_large(data: object) -> tuple[ParquetFiles, str] | None:
 
 
 def available_memory() -> float:
-    """Bytes that can be used without swapping; infinite where that is not known."""
+    """Return the bytes that can be used without swapping; infinite where unknown."""
     try:
         text = Path("/proc/meminfo").read_text(encoding="ascii")
         return 1024.0 * int(text.split("MemAvailable:")[1].split()[0])
@@ -119,7 +123,7 @@ def is_many_files(data: str) -> bool:
 
 
 def check_found(data: object) -> None:
-    """Refuse a pattern of file names that no file has."""
+    """Refuse a pattern of file names that matches no file."""
     if not isinstance(data, (str, Path)) or "://" in str(data):
         return
     name = str(data)
@@ -131,7 +135,7 @@ def check_found(data: object) -> None:
 def open_location(
     data: Table | ParquetFiles, *, writes: bool = False
 ) -> AbstractContextManager[TableLocation]:
-    """Open what `in_database` found; `writes`: a table is created beside it."""
+    """Open what `in_database` returned; `writes` says that a table will be created."""
     if isinstance(data, ParquetFiles):
         return open_files(data.pattern, data.memory_limit)
     return open_table(data.source, data.name, data.memory_limit, writes=writes)
@@ -141,7 +145,7 @@ def open_location(
 def open_table(
     source: Any, table: str, memory_limit: str = "", *, writes: bool = False
 ) -> Iterator[TableLocation]:
-    """A table of a database, at an address or behind a connection."""
+    """Open a table of a database, given by an address or a connection."""
     with open_store(source, memory_limit, writes=writes) as store:
         relation = Quoting(store.dialect).path("--table", table)
         yield TableLocation(relation, table, store)
@@ -149,7 +153,7 @@ def open_table(
 
 @contextmanager
 def open_files(data: str, memory_limit: str = "") -> Iterator[TableLocation]:
-    """All Parquet files in a folder, or those that match a pattern."""
+    """Open all Parquet files in a folder, or those that match a pattern."""
     pattern = data
     if Path(data).is_dir():
         pattern = str(Path(data) / "**" / "*.parquet")

@@ -1,8 +1,9 @@
-"""The rows of a table in a database, in the types that a model reads.
+"""Queries a table in a database for the columns of a model, in the model's types.
 
-For a table in memory `tables.dataset.encode` does this. A column whose type is not the
-feature's is converted where `encode` converts it (floats to integers, 0 and 1 to
-booleans). Where `encode` raises an error, a query finds the value, and so does this.
+`tables.dataset.encode` does the same for a table in memory. A column whose type is not
+that of its feature is converted wherever `encode` converts it (floats to integers, 0
+and 1 to booleans). For values that `encode` refuses, a query looks, and finding one
+raises the same error.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ EXAMPLES: dict[ValueType, Label] = {
 
 @dataclass(frozen=True, slots=True)
 class ModelRows:
-    """What a model reads of a table: feature 3 as `c3`, and the actual answer as `y`.
+    """A query for what a model reads: feature 3 as `c3`, and the actual answer as `y`.
 
-    `y` is the code of the label, -1 if it is missing, len(labels) if the model does not
-    know it. For a regression it is the number, or NULL.
+    `y` is the code of the label; -1 if it is missing, len(labels) if the model does not
+    know the label. In regression, `y` is the number, or NULL if it is missing.
     """
 
     rows: str  # '(SELECT "size" AS c3, ... AS y FROM t) AS treecompile_read'
-    known: str  # "y IS NOT NULL": the condition that the model knows the answer
+    known: str  # the condition that `y` is an answer the model knows: "y IS NOT NULL"
     columns: Mapping[int, str]  # {3: "c3"}
 
 
@@ -49,9 +50,9 @@ def rows_for_model(
     *,
     with_all: bool = False,
 ) -> ModelRows:
-    """How to query what a program reads of a table, and the actual answers.
+    """Return how to query a table for what a program reads, and for the actual answers.
 
-    `with_all` adds the features that the program never tests.
+    `with_all` includes features that the program never tests.
     """
     reader = ColumnReader(store, relation, (*program.na_values, *na_values))
     body = program.body
@@ -68,15 +69,15 @@ def rows_for_model(
 
 
 def is_known(labels: Sequence[Label]) -> str:
-    """The condition that a model with these labels knows the answer `y`."""
+    """Return the condition that `y` is an answer known to a model with these labels."""
     return f"y >= 0 AND y < {len(labels)}" if labels else "y IS NOT NULL"
 
 
 class ColumnReader(StoredTable):
-    """Writes the columns of a table in the types of a model."""
+    """Writes SQL expressions for the columns of a table, in the types of a model."""
 
     def features(self, body: AnyBody) -> dict[int, str]:
-        """The expression for each feature that the body tests."""
+        """Return the SQL expression of each tested feature, by its index."""
         indexes = required_features(body)
         return {index: self.feature(body.features[index]) for index in indexes}
 
@@ -84,7 +85,7 @@ class ColumnReader(StoredTable):
         return self._converted(feature.name, feature.type, feature.categories)
 
     def answer(self, target: str, labels: Sequence[Label]) -> str:
-        """The actual answer as a code or a number; see `ModelRows`."""
+        """Return the SQL expression of the actual answer; see `ModelRows.y`."""
         conditions = self.dialect.conditions
         type_ = type_of_labels(labels) if labels else ValueType.FLOAT
         column = self._converted(target, type_, labels)
@@ -105,7 +106,7 @@ class ColumnReader(StoredTable):
     def _converted(
         self, name: str, type_: ValueType, categories: Sequence[Label]
     ) -> str:
-        """A column in the type of a feature; an error if it cannot be converted."""
+        """Return a column in a type, as SQL; raise if it cannot be converted."""
         family, column = self.stored(name).family, self.quoted(name)
         match type_, family:
             case ValueType.FLOAT, Family.INTEGER | Family.NUMBER:
@@ -125,7 +126,7 @@ class ColumnReader(StoredTable):
         return self._without_values(name, type_)
 
     def _integers(self, name: str, categories: Sequence[Label]) -> str:
-        """Floats as integers; one beyond 64 bits becomes an unseen category."""
+        """Convert floats to integers; beyond 64 bits, to an unseen category."""
         column, x, known = self._number(name)
         within = f"{known} AND abs({x}) < {literal(BEYOND_BIGINT, self.dialect)}"
         self._refuse_if(name, f"{within} AND {x} <> floor({x})", "an integer")
@@ -144,7 +145,7 @@ class ColumnReader(StoredTable):
         return f"(CASE WHEN {x} = 1 THEN {true} WHEN {x} = 0 THEN {false} END)"
 
     def _number(self, name: str) -> tuple[str, str, str]:
-        """A column of numbers, its value, and the condition that it has one."""
+        """Return a column, its value as a number, and the condition that it has one."""
         column = self.quoted(name)
         x = self.dialect.columns.number.fill(column)
         known = self.dialect.conditions.number_known.fill(column=column, x=x)
@@ -158,7 +159,7 @@ class ColumnReader(StoredTable):
             raise DataError(f"column {name!r} holds {found[0]}: expected {expected}")
 
     def _without_values(self, name: str, type_: ValueType) -> str:
-        """A column of another type, which must not have a value in any row."""
+        """Return a typed NULL for a column of another type; raise if it has a value."""
         stored, column = self.stored(name), self.quoted(name)
         known = f"{column} IS NOT NULL"
         if stored.family is Family.TEXT and self.na_values:

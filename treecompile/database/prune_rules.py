@@ -1,11 +1,11 @@
-"""Prune rules by a table in a database; `rules.pruning` does it in memory.
+"""Prunes rules by a table in a database; `rules.pruning` does so in memory.
 
 The conditions of the rules cut each feature into a few parts: numbers between two
-thresholds, or categories that all conditions treat alike. A query finds the parts that
-each row is in and counts the rows that have all their parts and the answer in common.
-Each such group becomes one weighted case, and the code that prunes in memory works on
-these. Rules for labels are the same as in memory; for numbers, means may differ in the
-last digits.
+thresholds, or categories that all conditions treat alike. A query finds the part of
+each feature that a row is in, and counts the rows that agree in all parts and in the
+answer. Each such group becomes one weighted case, and the code that prunes in memory
+works on these cases. Rules for labels come out as in memory; for numbers, means may
+differ in the last digits.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from treecompile.rules.pruning import (
     silent,
 )
 
-MOST = 1_000_000  # groups that the client takes
+MOST = 1_000_000  # groups that are fetched at most
 
 
 def prune_in_database(
@@ -60,7 +60,7 @@ def prune_in_database(
 ) -> NotedProgram:
     """Prune the rules of a program by the rows of a table.
 
-    `how` is C45RULES for the rows that the tree was learned from, else VALIDATION.
+    `how` is C45RULES if the tree was learned from these rows, otherwise VALIDATION.
     """
     store, relation, rules = location.store, location.relation, extract(program.body)
     by_training = how == C45RULES
@@ -85,7 +85,7 @@ def prune_in_database(
 
 
 def _strict(rules: RuleSet) -> RuleSet:
-    """The rules as c4.5rules reads them: a missing value meets no condition."""
+    """Return the rules as c4.5rules reads them: a missing value meets no condition."""
     made = []
     for rule in rules.rules:
         tests = (strict(c, rules.features[c.feature]) for c in rule.conditions)
@@ -100,23 +100,23 @@ def _strict(rules: RuleSet) -> RuleSet:
 class FeatureParts:
     """The parts into which the conditions cut one feature."""
 
-    sql: str  # gives the number of the part that a row is in
+    sql: str  # an expression for the number of the part that a row is in
     values: NDArray[Any]  # a value from each part, encoded as by `tables.dataset`
 
 
 class RowGroups:
-    """Queries the groups of rows that some rules do not tell apart, and counts."""
+    """Queries the groups of rows that the rules do not tell apart, and other counts."""
 
     def __init__(self, store: Store, read: ModelRows, rules: RuleSet) -> None:
         self.store, self.rules, self.read = store, rules, read
         self.rows = f"{read.rows} WHERE {read.known}"  # those with a known answer
-        # Tests are thresholds and sets of categories.
+        # The writer tests thresholds and sets of categories only.
         sets = replace(rules, features=tuple(map(_as_set, rules.features)))
         self.writer = ConditionWriter(store.dialect, sets, read.columns)
         self.parts = parts_of(rules, self.writer)
 
     def unknown(self) -> int:
-        """How many rows have no known answer."""
+        """Return how many rows have no known answer."""
         known = f"count(CASE WHEN {self.read.known} THEN 1 END)"
         every, some = self._counts(self.read.rows, "count(*)", known)
         return every - some
@@ -126,7 +126,7 @@ class RowGroups:
         return [int(column[0]) for column in found]
 
     def cases(self) -> Cases:
-        """The groups as weighted cases; too many groups are an error."""
+        """Return the groups as weighted cases; too many groups are an error."""
         if self.rules.labels:
             keys, (counts,) = self._groups("y", ["count(*)"])
             y = keys[-1].astype(np.int32)
@@ -134,7 +134,7 @@ class RowGroups:
         (mean,) = self.store.arrays(f"SELECT avg(y) FROM {self.rows}")
         centre = 0.0 if np.isnan(mean[0]) else float(mean[0])
         off = f"(y - {literal(centre, self.store.dialect)})"
-        # There must be something to group by: a constant.
+        # GROUP BY needs a column even if the rules test no feature: a constant.
         keys, (counts, sums, squares) = self._groups(
             "0 AS one", ["count(*)", f"sum({off})", f"sum({off} * {off})"]
         )
@@ -151,7 +151,10 @@ class RowGroups:
     def _groups(
         self, last: str, wanted: Sequence[str]
     ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """The parts of each group, in order, and the wanted aggregates of its rows."""
+        """Return the key columns of all groups, in order, and the wanted aggregates.
+
+        The keys are the part of each feature and, last, the column `last`.
+        """
         asked = [f"{part.sql} AS p{index}" for index, part in self.parts.items()]
         keys = [*(f"p{index}" for index in self.parts), last.rpartition(" ")[2]]
         inner = ", ".join(dict.fromkeys([*asked, last, "y"]))
@@ -173,9 +176,9 @@ class RowGroups:
     # ------------------------------------------------------------ description length
 
     def bits(self) -> list[float]:
-        """The bits of a test of each feature, over the rows with a known answer.
+        """Return the bits of a test of each feature, over rows with a known answer.
 
-        `rules.postprune.description_length` computes them from these counts.
+        `rules.postprune.description_length` computes the bits from counts queried here.
         """
         (rows,) = self._counts(self.rows, "count(*)")
         return [
@@ -191,7 +194,7 @@ class RowGroups:
         return self.writer.text(is_missing(index, self.rules.features[index]))
 
     def _by_code(self, index: int) -> NDArray[np.int64]:
-        """The rows of each category; last, those of all unseen ones."""
+        """Count the rows of each category; last, of all unseen ones together."""
         column, feature = self.writer.columns[index], self.rules.features[index]
         codes = {category: code for code, category in enumerate(feature.categories)}
         counts = np.zeros(len(codes) + 1, np.int64)
@@ -204,7 +207,7 @@ class RowGroups:
         return counts
 
     def _distinct(self, index: int) -> int:
-        """The different values; all missing ones are one, all unseen ones another."""
+        """Count the distinct values; all missing ones are one, all unseen ones too."""
         missing = self._missing(index)
         absent = f"count(CASE WHEN {missing} THEN 1 END)"
         if self.rules.features[index].kind is not Kind.NUMERIC:
@@ -221,7 +224,7 @@ class RowGroups:
 
 
 def parts_of(rules: RuleSet, writer: ConditionWriter) -> dict[int, FeatureParts]:
-    """The parts into which the rules cut each feature that they test."""
+    """Return the parts into which the rules cut each feature that they test."""
     found = {}
     for tests in by_feature(dict.fromkeys(conditions(rules))):
         index = tests[0].feature
@@ -231,7 +234,7 @@ def parts_of(rules: RuleSet, writer: ConditionWriter) -> dict[int, FeatureParts]
 
 
 def _as_set(feature: Feature) -> Feature:
-    """An ordinal without its order, so that any of its categories can be a set."""
+    """Drop the order of an ordinal, so that a test can name any categories."""
     is_ordinal = feature.kind is Kind.ORDINAL
     return replace(feature, kind=Kind.CATEGORICAL) if is_ordinal else feature
 
@@ -239,7 +242,7 @@ def _as_set(feature: Feature) -> Feature:
 def _intervals(
     index: int, feature: Feature, tests: Sequence[Condition], writer: ConditionWriter
 ) -> FeatureParts:
-    """The numbers up to each threshold, those beyond the last, and missing."""
+    """Cut a numeric feature at its thresholds; missing values are the last part."""
     known = [p for p in parts(feature, tests) if isinstance(p, Interval)][:-1]
 
     def search(low: int, high: int) -> str:
@@ -259,14 +262,14 @@ def _intervals(
 def _groups(
     index: int, feature: Feature, tests: Sequence[Condition], writer: ConditionWriter
 ) -> FeatureParts:
-    """Categories that all tests treat alike; unseen and missing values among them."""
+    """Group the categories, unseen and missing values that all tests treat alike."""
     regions = [where(test, feature) for test in tests]
     groups: dict[tuple[bool, ...], list[int]] = {}
     for code, part in enumerate(parts(feature, tests)):
         groups.setdefault(tuple(map(part.overlaps, regions)), []).append(code)
     ordered = [groups[truth] for truth in sorted(groups)]
     number = {code: place for place, codes in enumerate(ordered) for code in codes}
-    # Behind the categories comes the part of the unseen values, and missing is last.
+    # After the categories come the unseen values and, last, the missing value.
     unseen, missing = len(feature.categories), max(number)
     arms = [f"WHEN {writer.text(is_missing(index, feature))} THEN {number[missing]}"]
     for place, codes in enumerate(ordered):

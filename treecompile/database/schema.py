@@ -1,8 +1,8 @@
-"""Which features and labels a table in a database has.
+"""Decides which features and labels a table in a database has.
 
 Kinds, types, categories and labels depend only on the distinct values of a column. The
-database supplies those, and `tables` decides on them as it does for a table in memory:
-the same features, the same notes, the same errors.
+database supplies these values, and the code in `tables` judges them as it does for a
+table in memory: features, notes and errors are the same.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from treecompile.tables.roles import (
 
 FEW = 256  # a column with at most this many distinct numbers is counted by value
 AT_ONCE = 40  # columns per query
-SAMPLE_ROWS = 2000  # rows in which a column may show more than FEW distinct numbers
+SAMPLE_ROWS = 2000  # looked at first, for columns with more than FEW numbers
 
 MOST_EXACT = 2**53  # up to here, every integer is a double
 DTYPES = {
@@ -67,9 +67,9 @@ class ColumnSql:
 
     name: str  # "size"
     column: str  # '"size"'
-    value: str  # in the type that is compared: 'CAST("size" AS DOUBLE)'
+    value: str  # in the type that queries compare: 'CAST("size" AS DOUBLE)'
     missing: str  # the condition '"size" IS NULL'
-    family: Family  # of the value
+    family: Family  # the family of the type of `value`
 
     @property
     def known(self) -> str:
@@ -80,7 +80,7 @@ class ColumnSql:
 class Schema:
     """A table to learn from."""
 
-    relation: str  # as it follows FROM
+    relation: str  # the text that follows FROM
     target: ColumnSql
     features: tuple[Feature, ...]
     columns: tuple[ColumnSql, ...]  # one for each feature
@@ -93,7 +93,7 @@ class Schema:
 
 
 def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
-    """Decide what each column of a table is."""
+    """Query a table and decide on its target, labels, features and weights."""
     reader = SchemaReader(store, relation, options)
     rows, dropped = reader.count_rows()
     labels, notes = reader.labels(has_missing=bool(dropped))
@@ -127,7 +127,7 @@ class StoredTable:
         self.columns = {column.name: column for column in store.columns(relation)}
 
     def stored(self, name: str) -> StoredColumn:
-        """The column of that name; an absent one is an error that names the nearest."""
+        """Return the column of that name; raise, with the nearest name, if absent."""
         require_column(name, self.columns)
         return self.columns[name]
 
@@ -135,11 +135,11 @@ class StoredTable:
         return Quoting(self.dialect).name(name)
 
     def is_na(self, column: str) -> str:
-        """The condition that a text is one of those that mean missing."""
+        """Return the condition that a text column holds a text that means missing."""
         return self.is_among(column, self.na_values)
 
     def is_among(self, column: str, texts: Sequence[str]) -> str:
-        """The condition that a text is one of some."""
+        """Return the condition that a text column holds one of the given texts."""
         value = self.dialect.columns.text.fill(column)
         listed = ", ".join(compared(text, self.dialect) for text in texts)
         return f"{value} IN ({listed})"
@@ -150,17 +150,17 @@ class StoredTable:
 
 @dataclass(frozen=True, slots=True)
 class QueriedColumn:
-    """The known values of a column, in the rows that are learned from."""
+    """What queries found about a column, in the rows with a known target."""
 
     sql: ColumnSql
     known: int
-    low: float = nan  # the range, if they are numbers
+    low: float = nan  # `low` and `high` are the range of numbers
     high: float = nan
-    numbers: tuple[float, ...] = ()  # all of them, if at most FEW
+    numbers: tuple[float, ...] = ()  # all distinct ones, if at most FEW
 
 
 class SchemaReader(StoredTable):
-    """Asks for distinct values and ranges, and has `tables` decide on them."""
+    """Queries distinct values and ranges, and lets `tables` decide on them."""
 
     def __init__(self, store: Store, relation: str, options: DataOptions) -> None:
         super().__init__(store, relation, options.na_values)
@@ -169,7 +169,7 @@ class SchemaReader(StoredTable):
         self.target = self.column_sql(options.target)
 
     def column_sql(self, name: str) -> ColumnSql:
-        """How to query a column; a type that cannot be learned from is an error."""
+        """Return how to query a column; raise if its type cannot be learned from."""
         family, column = self.columns[name].family, self.quoted(name)
         if family is Family.BOOLEAN and self.stated.get(name) == "numeric":
             family, column = Family.NUMBER, boolean_as_number(column)
@@ -195,7 +195,7 @@ class SchemaReader(StoredTable):
         return ColumnSql(name, column, typed.text.fill(column), missing, family)
 
     def count_rows(self) -> tuple[int, int]:
-        """The rows with a known target, and those without."""
+        """Count the rows with a known target, and those without."""
         known, every = self.one_row(
             f"SELECT count(CASE WHEN {self.target.known} THEN 1 END), count(*)"
             f" FROM {self.relation}"
@@ -205,7 +205,7 @@ class SchemaReader(StoredTable):
     # ------------------------------------------------------------ target and weights
 
     def labels(self, *, has_missing: bool) -> tuple[tuple[Label, ...], list[str]]:
-        """The labels of the target, none of a regression, and notes about them."""
+        """Return the labels of the target (none in regression), and notes on them."""
         target, family = self.target, self.target.family
         distinct = self.distinct(target, MOST_LABELS)
         if family.is_number and len(distinct):
@@ -230,7 +230,7 @@ class SchemaReader(StoredTable):
         check_range(y.name, max(abs(float(low)), abs(float(high))), int(count))
 
     def weights(self) -> ColumnSql:
-        """The column of weights, which needs a number above 0 in every row."""
+        """Return the column of weights; raise unless every row has a number above 0."""
         sql = self.column_sql(self.options.weights)
         if not sql.family.is_number:
             raise DataError(f"the weights {sql.name!r} are not numbers: convert them")
@@ -282,10 +282,11 @@ class SchemaReader(StoredTable):
     def _few_numbers(
         self, columns: Sequence[ColumnSql]
     ) -> Iterator[tuple[ColumnSql, tuple[float, ...]]]:
-        """The distinct numbers of each column that has at most FEW."""
+        """Yield each column that has at most FEW distinct numbers, and the numbers."""
         if not columns:
             return
-        # Some rows first: for distinct numbers, Spark sends all from task to task.
+        # A few rows rule most columns out. To find distinct numbers, Spark sends all
+        # values from task to task.
         sample = self.store.arrays(
             f"SELECT {', '.join(sql.value for sql in columns)} FROM {self.relation}"
             f" WHERE {self.target.known} LIMIT {SAMPLE_ROWS}"
@@ -301,7 +302,7 @@ class SchemaReader(StoredTable):
     def feature(
         self, found: QueriedColumn, rows: int
     ) -> FeatureColumn[QueriedColumn] | None:
-        """The feature that a column makes; None if it has no known value."""
+        """Return the feature made of a column; None if it has no known value."""
         if not found.known:
             return None
         sql, where = found.sql, self.target.known
@@ -325,7 +326,10 @@ class SchemaReader(StoredTable):
     def _too_many(
         self, found: QueriedColumn, rows: int
     ) -> FeatureColumn[QueriedColumn] | None:
-        """A column with too many categories to fetch them: it will be left out."""
+        """Return a feature with too many categories to fetch; it will be left out.
+
+        If the user stated the kind of the column, this is an error.
+        """
         sql = found.sql
         count = self.count_distinct(sql, self.target.known)
         if sql.name in self.stated:
@@ -335,7 +339,7 @@ class SchemaReader(StoredTable):
         return FeatureColumn(feature, digest, found)
 
     def _count_rows_with(self, sql: ColumnSql, texts: Sequence[str]) -> int:
-        """The rows to learn from that have one of some texts."""
+        """Count the rows to learn from that have one of the texts in a column."""
         (count,) = self.one_row(
             f"SELECT count(*) FROM {self.relation} WHERE {self.target.known}"
             f" AND {self.is_among(sql.column, texts)}"
@@ -345,8 +349,8 @@ class SchemaReader(StoredTable):
     # ------------------------------------------------------------ distinct values
 
     def distinct(self, sql: ColumnSql, most: int, *where: str) -> np.ndarray:
-        """The distinct known values; if there are more than `most`, one more."""
-        # Integers as they are stored, text as it is compared.
+        """Return the distinct known values: all of them, or `most` + 1."""
+        # Integers are returned as they are stored, text as it is compared.
         is_whole = sql.family is Family.INTEGER
         column = sql.column if is_whole else sql.value
         (found,) = self.store.arrays(
@@ -363,7 +367,7 @@ class SchemaReader(StoredTable):
         return int(count)
 
     def _raw(self, sql: ColumnSql, values: np.ndarray, dtype: str = "") -> Raw:
-        """Values as a column in memory, for `tables` to decide on."""
+        """Return values as a column in memory, for `tables` to decide on."""
         found = sorted(values.tolist())
         if not dtype and sql.family is Family.INTEGER and found:
             widest = max(abs(found[0]), abs(found[-1]))

@@ -1,4 +1,4 @@
-"""Predict for a table in its database, into a new table, with the emitted SQL."""
+"""Predicts for a table in its database, into a new table, with the emitted SQL."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def score(
     label: str = "",
     na_values: tuple[str, ...] = (),
 ) -> tuple[str, ...]:
-    """Create the table `into` with all columns of the location, and the predictions.
+    """Create the table `into` with all columns of the location and the predictions.
 
     For Parquet files, `into` is a Parquet file. An existing table or file is an error.
     Returns notes for the user.
@@ -87,7 +87,7 @@ def _check_file(into: str) -> None:
 
 
 def _write(location: TableLocation, query: str, path: Path) -> None:
-    """Write the file under another name first, so that it appears only when whole."""
+    """Write under a temporary name first: the file appears only when complete."""
     part = path.with_name(f"{TEMPORARY}{os.urandom(8).hex()}")
     try:
         location.store.update(

@@ -1,4 +1,8 @@
-"""Validation rows for a tree grown in a database: to prune by, to measure on."""
+"""Provides validation rows for a tree grown in a database, to prune by and measure on.
+
+The rows are in a database (`ValidationInDatabase`) or in memory (`ValidationInMemory`);
+`validation_of` opens whichever the user named.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +44,7 @@ class ValidationInDatabase:
     location: TableLocation
 
     def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
-        """Raise what can be known to fail before a tree is grown.
+        """Raise, before a tree is grown, any error that can be known by then.
 
         `divides` says that a tree that divides missing values is to be pruned.
         """
@@ -57,7 +61,7 @@ class ValidationInDatabase:
                 raise no_known_answer(target, labels, self.location.source)
 
     def losses(self, program: Program) -> list[float]:
-        """The loss on the rows at each node of a tree, if the node were a leaf."""
+        """Return the loss on the rows at each node of a tree, if it were a leaf."""
         tree = program.body
         assert isinstance(tree, Tree)
         if is_fractional(tree):
@@ -68,7 +72,7 @@ class ValidationInDatabase:
             return counted_losses(tree, RuleCounter(store, read, tree).by_leaf())
 
     def evaluation(self, program: Program) -> Evaluation:
-        """The quality of a program on the rows."""
+        """Measure a program on the rows."""
         with _named():
             found = evaluate(self.location.store, self.location.relation, program)
             if not any(tally.decided for tally in found.tallies):
@@ -79,7 +83,7 @@ class ValidationInDatabase:
 
 @dataclass(frozen=True, slots=True)
 class ValidationInMemory:
-    """The same for rows in memory."""
+    """Validation rows in memory, with the methods of `ValidationInDatabase`."""
 
     table: RawTable
 
@@ -104,7 +108,7 @@ Validation = ValidationInDatabase | ValidationInMemory
 
 
 def validation_table(location: TableLocation, name: str) -> ValidationInDatabase:
-    """Another table of the same database."""
+    """Return the validation rows in another table of the same database."""
     relation = Quoting(location.store.dialect).path("--validation-table", name)
     return ValidationInDatabase(TableLocation(relation, name, location.store))
 
@@ -116,7 +120,7 @@ def validation_of(
     data: Table | ParquetFiles | None = None,
     reading: ReadOptions = ReadOptions(),
 ) -> Iterator[Validation | None]:
-    """The rows that a user names: a table, or anything that `read_table` takes.
+    """Open the validation rows: a table, or anything that `read_table` takes.
 
     A table in the database of `data` is read through its open connection. DuckDB
     queries Parquet files; other files are read into memory.
@@ -142,7 +146,7 @@ def validation_of(
 
 @contextmanager
 def _named() -> Iterator[None]:
-    """Errors in the data say that it is the validation data."""
+    """Prefix data errors, to say that they are in the validation data."""
     try:
         yield
     except DataError as error:

@@ -1,3 +1,3 @@
-"""Program -> finished strings -> template -> text.
-One folder per kind of target; `compiler.emit` tells the whole story.
+"""Compiles programs: program -> finished strings -> template -> text.
+There is a folder for each kind of target; the entry point is `compiler.emit`.
 """

@@ -1,6 +1,6 @@
-"""What people say about a model in `--about FILE`: title, purpose, owner, reviewers.
+"""Reads what people say about a model in `--about FILE`: title, owner, reviewers.
 
-The rule document and the review page show the same. For example:
+The rule document and the review page show it. For example:
 
     title = "Which penguin is it?"
     owner = "Field team"

@@ -196,7 +196,7 @@ class CodeWriter:
         )
 
     def lines(self) -> Iterator[str]:
-        """The decision, one arm on each line."""
+        """Yield the lines of the decision, one for each arm."""
         layout, join = self.language.layout, self.language.operators.all.fill().join
         each, one_indent = layout.each.fill(), layout.indent.fill()
         decided = outcomes(self.body)
@@ -232,7 +232,7 @@ class CodeWriter:
         return DOUBLES[literals.number](value + 0.0)  # never -0.0
 
     def answer(self, rule: ir.Rule) -> dict[str, str | int]:
-        """The placeholders of an arm that describe its rule."""
+        """Return the placeholders of an arm that describe its rule."""
         labels = self.body.labels
         probability = ""
         if isinstance(rule.stats, ir.ClassCounts):

@@ -1,4 +1,4 @@
-"""From a program to an artefact.
+"""Compiles a program into an artefact: `emit` is the entry point of the room.
 
 Tree -> extract -> RuleSet -> passes -> lower -> template -> text
 """
@@ -39,7 +39,7 @@ from treecompile.model.ir import AnyProgram, ForestProgram
 from treecompile.model.options import sentence
 
 HTML = "html"
-# An explicit table: a target.toml can name only these.
+# The lowerings that a target.toml can name.
 LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "python": python.lower,
     "numpy": numpy.lower,

@@ -1,8 +1,8 @@
-"""Run untrusted templates in a process of their own, with limits.
+"""Runs untrusted templates in a process of their own, with limits.
 
-Jinja's sandbox keeps a template from everything but its strings. Nothing in it limits
-time and memory: loops nest, and a number can have a billion digits. Here the operating
-system does.
+Jinja's sandbox gives a template access to its strings only. But it does not limit time
+and memory: loops nest, and a number can have a billion digits. So the operating system
+limits them here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from treecompile.emit.confined import main
 main()
 """
 REFUSED = 3  # the exit code; the message is on the standard error
-SECONDS = 20  # of the processor
+SECONDS = 20  # seconds of processor time
 MEMORY = 1 << 30  # bytes
 OUTPUT = 1 << 26  # characters
 
@@ -37,7 +37,7 @@ OUTPUT = 1 << 26  # characters
 @dataclass(frozen=True, slots=True)
 class Job:
     template: str
-    folders: Sequence[str]  # of templates, the first one first
+    folders: Sequence[str]  # folders of templates, in order of search
     built_in: str  # the built-in target whose templates come last; "" for none
     formatter: str
     seconds: int
@@ -52,7 +52,7 @@ def confined(
     formatter: str,
     strings: DataclassInstance,
 ) -> str:
-    """The text that the template makes of the strings."""
+    """Return the text that the template makes of the strings."""
     variables = json.dumps(strings, default=_fields)
     size = len(variables)
     job = Job(

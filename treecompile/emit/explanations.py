@@ -1,4 +1,4 @@
-"""What a generated module knows about its model and its rules, as plain values."""
+"""Collects what a generated module says about its model and rules, as plain values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SENTENCES = 1000
 
 
 def identity(source: CompilerInput, rules: int) -> dict[str, str | int]:
-    """What MODEL says."""
+    """Return the entries of the constant MODEL of a generated module."""
     program = source.program
     known: dict[str, str | int] = {
         "name": program.target,
@@ -33,9 +33,9 @@ def identity(source: CompilerInput, rules: int) -> dict[str, str | int]:
 def sentences(
     program: ir.Program, decided: Mapping[int, ir.Rule], evidence: Mapping[str, str]
 ) -> dict[str, str]:
-    """What `explain` says about each rule; empty if there are too many rules.
+    """Return what `explain` says about each rule; empty if there are too many rules.
 
-    `evidence` is that of `words.evidence_by_id`.
+    `evidence` comes from `words.evidence_by_id`.
     """
     body = program.body
     if isinstance(body, ir.Tree) and len(decided) > SENTENCES:
@@ -55,7 +55,7 @@ def sentences(
 
 
 def _unmerged_sentence(rule: ir.Rule, rules: ir.RuleSet, said: str) -> str:
-    """A rule that no whole row can meet, with each of its tests by itself."""
+    """Return a sentence for a rule that no whole row can meet, with unmerged tests."""
     tests = [words.phrase([c], rules.features[c.feature]) for c in rule.conditions]
     return f"{rule.id}: if {' and '.join(tests)} then {said}"
 
@@ -63,7 +63,7 @@ def _unmerged_sentence(rule: ir.Rule, rules: ir.RuleSet, said: str) -> str:
 def conclusions(
     program: ir.Program, decided: Mapping[int, ir.Rule], evidence: Mapping[str, str]
 ) -> dict[str, tuple[int, str]]:
-    """For each rule, its leaf and what it says."""
+    """Return, for each rule, its leaf and what it says."""
     return {
         rule.id: (position, words.conclusion(rule, program.target, evidence[rule.id]))
         for position, rule in decided.items()

@@ -1,8 +1,8 @@
-"""The decision as functions of guard clauses, for languages of indented blocks.
+"""Writes a decision as functions of guard clauses, for languages of indented blocks.
 
-This is the walk over the steps that Python and JavaScript share. A language subclasses
-`GuardClauses` and says how a test, a guard and an answer are written. Where the steps
-nest deeper than a line is wide, another function continues.
+Python and JavaScript share this walk over the steps of a decision. A language
+subclasses `GuardClauses` and says how a test, a guard and an answer are written. Where
+steps would nest too deep for the width of a line, a further function continues.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ class GuardClauses(ABC):
     """Writes the steps of a decision; `variables` names the features that it reads."""
 
     indent: int  # columns of each level
-    width: int  # of a line
+    width: int  # the width of a line
     first: str  # the name of the first function
-    following: str  # of the others, before their number
+    following: str  # the name of the others, before a number
     number_tests: Mapping[str, str]  # by the names of `form_of`
 
     def __init__(
@@ -69,36 +69,36 @@ class GuardClauses(ABC):
 
     @abstractmethod
     def literal(self, value: ir.Label) -> str:
-        """A label, a category or a number."""
+        """Write a label, a category or a number."""
 
     @abstractmethod
     def member_test(self, inside: bool, chosen: Chosen, index: int) -> str:
-        """Whether a feature has one of the chosen values, or none of them."""
+        """Write the test that a feature has one of the chosen values, or none."""
 
     @abstractmethod
     def guard(self, tests: Sequence[str], margin: str) -> list[str]:
-        """The head of an `if`."""
+        """Write the head of an `if`."""
 
     @abstractmethod
     def returned(self, rule: ir.Rule, margin: str) -> list[str]:
-        """The answer of a rule, or its id."""
+        """Write the return of a rule's answer or id."""
 
     @abstractmethod
     def call(self, function: FunctionText, margin: str) -> list[str]:
-        """The call of a function that continues the decision."""
+        """Write the call of a function that continues the decision."""
 
     @abstractmethod
     def head(self, function: FunctionText) -> list[str]:
-        """The first lines of such a function."""
+        """Write the first lines of a function that continues the decision."""
 
     def closing(self, margin: str) -> list[str]:
-        """The end of a block, in a language that writes it."""
+        """Write the end of a block, in a language that marks it."""
         return []
 
     # ------------------------------------------------------------ the walk
 
     def functions(self, decided: Mapping[int, ir.Rule]) -> list[FunctionText]:
-        """The first function, then those that continue it."""
+        """Return the first function, then those that continue it."""
         current = FunctionText(self.first, 0)
         found = [current]
         for step in self.steps:
@@ -129,7 +129,7 @@ class GuardClauses(ABC):
         return " " * (self.indent * (depth - function.base + 1))
 
     def close(self, function: FunctionText, depth: int) -> None:
-        """End the blocks that are deeper."""
+        """End all open blocks that are deeper than `depth`."""
         while function.open > depth:
             function.open -= 1
             margin = self.margin(function, function.open)
@@ -145,7 +145,7 @@ class GuardClauses(ABC):
             function.head = self.head(function)
 
     def arguments(self, function: FunctionText) -> list[str]:
-        """What a function that continues the decision is called with."""
+        """Return the arguments for a function that continues the decision."""
         return [*(self.variables[index] for index in sorted(function.uses)), "rule"]
 
     # ------------------------------------------------------------ tests and answers
@@ -162,7 +162,7 @@ class GuardClauses(ABC):
         return self.member_test(inside, chosen, test.feature)
 
     def named(self, items: Sequence[str], index: int) -> str:
-        """The constant for categories that are too long for a line: TOWN_1."""
+        """Return the name of a constant for a set too long for a line: TOWN_1."""
         key = tuple(items)
         if key not in self.sets:
             stem = self.variables[index].upper().strip("_")[: NAME_WIDTH - 4]
@@ -170,7 +170,7 @@ class GuardClauses(ABC):
         return self.sets[key]
 
     def answer(self, label: ir.Label) -> str:
-        """A label or a number; a long label by its place."""
+        """Write an answer: a label or number; a long label by its place in CLASSES."""
         text = self.literal(label)
         if len(text) <= INLINE_WIDTH or not self.body.labels:
             return text
@@ -184,8 +184,8 @@ class GuardClauses(ABC):
 class Choice:
     """How a known value chooses its branch of a split.
 
-    A number at most `limit` takes the branch `place`, any other the other one. A
-    category takes its place in `places`, or `place` if it has none.
+    A number takes the branch `place` if it is at most `limit`, else the other branch. A
+    category takes its branch in `places`, or `place` if it has none.
     """
 
     place: int
@@ -198,16 +198,16 @@ class SplitRow:
     """A split in the table of a tree."""
 
     feature: ir.Feature
-    column: int  # of the feature, among those that are read
+    column: int  # the column of the feature, among those that are read
     choice: Choice
     children: str  # the nodes of its branches: "3, 4"
-    weights: tuple[float, ...]  # of the training cases that went there
+    weights: tuple[float, ...]  # of training cases in each branch
 
 
 def tree_table(
     tree: ir.Tree, decided: Mapping[int, ir.Rule]
 ) -> Iterator[str | SplitRow]:
-    """The id of the rule of each leaf, and a row for each split."""
+    """Yield an entry for each node: the rule's id of a leaf, a SplitRow of a split."""
     columns = {index: column for column, index in enumerate(required_features(tree))}
     for position, node in enumerate(tree.nodes):
         if isinstance(node, ir.Leaf):

@@ -1,6 +1,6 @@
-"""What a document says about the past of its rules, besides the model itself.
+"""Holds what a document says about the past of its rules.
 
-`api.revising` finds these facts. The document only shows them.
+`api.revising` finds these facts; the document only shows them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class AnswerChange:
     tests: tuple[Condition, ...]  # empty: every row
     old: Label
     new: Label
-    rows: int | None = None  # of the data; None without data
+    rows: int | None = None  # rows of the data in it; None without data
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Changes:
 
     since: str  # the SHA-256 of that model
     is_edited: bool = False  # whether anything in the block of rules was
-    features: tuple[Feature, ...] = ()  # of its rules
+    features: tuple[Feature, ...] = ()  # the features of that model's rules
     added: tuple[Rule, ...] = ()
     struck: tuple[Rule, ...] = ()
     changed: tuple[tuple[Rule, Rule], ...] = ()  # before and after
@@ -39,7 +39,7 @@ class Changes:
     is_complete: bool = True  # there are no other regions
     obstacle: str = ""  # why the answers cannot be compared
     differing: int | None = None  # rows of the data that get another answer
-    rows: int = 0  # of the data
+    rows: int = 0  # how many rows the data has
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class History:
     """What people wrote and changed."""
 
     notes: Notes = field(default_factory=dict)
-    former: Program | None = None  # that the rules were edited from
+    former: Program | None = None  # the model before the rules were edited
     changes: Changes | None = None  # None: the rules come from no document
     review: tuple[Reviewed, ...] = ()  # empty: there is none
 

@@ -1,4 +1,4 @@
-"""How a decision is laid out: as the list of rules that people read, or nested.
+"""Chooses how a decision is laid out: as the list of rules, or nested.
 
     list:  if outlook == "cloudy": return "yes"             # R1
            if outlook == "rainy" and wind == "strong": ...  # R2
@@ -44,14 +44,14 @@ class CodeLayout:
     def steps(
         self, body: ir.Body, budget: int | None = None, missing_last: bool = False
     ) -> Iterator[Step]:
-        """The steps in the order of execution, nested at most `budget` levels deep."""
+        """Yield the steps in order of execution, at most `budget` levels deep."""
         if self.name == LIST:
             return list_steps(body)
         return decision_steps(body, budget, missing_last)
 
     @property
     def said(self) -> str:
-        """For the head of an artefact, where `verify` reads the name."""
+        """Describe the layout for the head of an artefact, where `verify` reads it."""
         return f"layout {self.name}{f': {self.how}' if self.how else ''}"
 
     def note(self, what: str) -> str:
@@ -72,7 +72,7 @@ class LanguageCosts:
 
 
 def choose(program: ir.Program, asked: str, costs: LanguageCosts) -> CodeLayout:
-    """The layout that the user asks for, or for AUTO one of the two."""
+    """Return the layout that the user asks for; for AUTO, choose one of the two."""
     check_choice("--layout", asked, LAYOUTS)
     body = program.body
     if divisible(body):
@@ -101,9 +101,9 @@ def choose(program: ir.Program, asked: str, costs: LanguageCosts) -> CodeLayout:
 
 
 def listed(body: ir.Body) -> list[ir.Rule]:
-    """The rules of the document, in its order; where all others fail, the last holds.
+    """Return the rules of the document in its order; the last holds if all others fail.
 
-    That is the default of a list. One rule of a tree holds for every row.
+    The last is the default of a list. Of the rules of a tree, one holds for every row.
     """
     rules = flatten(body)
     found = list(rules.rules)
@@ -114,7 +114,7 @@ def listed(body: ir.Body) -> list[ir.Rule]:
 
 
 def list_steps(body: ir.Body) -> Iterator[Step]:
-    """One step for each rule."""
+    """Yield one step for each rule."""
     places = {rule.id: place for place, rule in outcomes(body).items()}
     *others, last = listed(body)
     for rule in others:
@@ -128,7 +128,7 @@ def list_steps(body: ir.Body) -> Iterator[Step]:
 def cost_of_list(
     program: ir.Program, rules: Sequence[ir.Rule], costs: LanguageCosts
 ) -> float:
-    """How many times as many tests a row needs in the list, at most."""
+    """Return a bound of how many times more tests a row needs in the list."""
     body = program.body
     places = {rule.id: place for place, rule in outcomes(body).items()}
     rows = {place: each.rows for place, each in evidence(program).items()}
@@ -145,9 +145,9 @@ def cost_of_list(
 
 
 def least_tests(steps: Iterable[Step], costs: LanguageCosts) -> dict[int, int]:
-    """The tests of a row on the shortest way to each outcome."""
+    """Return the tests of a row on the shortest way to each outcome."""
     found: dict[int, int] = {}
-    before = [0]  # in each open block: the tests of a row that failed all its arms
+    before = [0]  # for each open block, the tests of a row that failed all its arms
     for step in steps:
         del before[step.depth + 1 :]
         met = before[step.depth] + len(step.tests)
@@ -166,7 +166,7 @@ SizedTest = tuple[int, Region, int]  # a feature, what of it passes, the size
 def most_tests(
     rules: Sequence[ir.Rule], features: Sequence[ir.Feature], costs: LanguageCosts
 ) -> Iterator[int]:
-    """The tests of a row in a list until each of its rules has decided, at most."""
+    """Yield, for each rule of a list, the most tests of a row that it decides."""
 
     def sized(test: ir.Condition) -> SizedTest:
         feature = features[test.feature]
@@ -182,7 +182,7 @@ def most_tests(
 
 
 def _tests_until(box: Regions, tests: Sequence[SizedTest]) -> int:
-    """The tests of a rule up to the first that no row of the box passes."""
+    """Count the tests of a rule up to the first that no row of the box passes."""
     total = 0
     for feature, region, size in tests:
         total += size
@@ -192,7 +192,7 @@ def _tests_until(box: Regions, tests: Sequence[SizedTest]) -> int:
 
 
 def size(test: ir.Condition, feature: ir.Feature) -> int:
-    """As how many tests it counts: one of several categories as several."""
+    """Return as how many tests a test counts: one of several categories as several."""
     if feature.kind is ir.Kind.NUMERIC:
         return 1
     _, chosen, _ = membership(test, feature)

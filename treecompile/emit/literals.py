@@ -1,7 +1,7 @@
-"""Values and names as source text: the quoting functions that targets refer to.
+"""Writes values and names as source text, by functions that targets name.
 
-Each returns text that the language of the target reads back as exactly the same value,
-or raises TargetError if the language has no such text.
+Each function returns text that the target's language reads back as exactly the same
+value, or raises TargetError if the language has no such text.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MIN_NORMAL = sys.float_info.min
 
 
 def python_string(text: str) -> str:
-    """A Python string on one line, in the quotes that black chooses."""
+    """Return a Python string on one line, in the quotes that black chooses."""
     if text.isprintable() and '"' not in text and "\\" not in text:
         return f'"{text}"'
     quote = "'" if text.count('"') > text.count("'") else '"'
@@ -35,7 +35,7 @@ def python_string(text: str) -> str:
 
 
 def python_literal(value: object) -> str:
-    """A label, a category or a number, as black formats it."""
+    """Return a label, a category or a number, as black formats it."""
     if isinstance(value, float):
         return repr(value).replace("e+", "e")
     return python_string(value) if isinstance(value, str) else repr(value)
@@ -43,14 +43,14 @@ def python_literal(value: object) -> str:
 
 # ---------------------------------------------------------------- JavaScript
 
-# Written as two halves of a surrogate pair, a character is the pair to JavaScript.
+# Two halves of a surrogate pair, which JavaScript reads as one character.
 HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-# What ends the script of a page, or begins a comment in it.
+# Text that ends the script of a page, or begins a comment in it.
 MARKUP = re.compile("<(?=[/!]|script)", re.IGNORECASE)
 
 
 def javascript_string(text: str) -> str:
-    """A string on one line, in the quotes that prettier chooses, safe in a page."""
+    """Write a string on one line, in the quotes of prettier, and safe in a page."""
     if HALVES.search(text):
         raise TargetError(
             f"{text!r} has both halves of a surrogate pair, which JavaScript takes for"
@@ -74,7 +74,7 @@ def _javascript_escape(character: str) -> str:
 
 
 def c_string(text: str) -> str:
-    """C and similar languages: UTF-8, everything but printable ASCII in octal."""
+    """Write a string of C or similar: UTF-8, all but printable ASCII in octal."""
     if "\0" in text:
         raise TargetError(
             f"{text!r} has a NUL character, which ends a string in C: remove it"
@@ -91,7 +91,7 @@ def _c_byte(byte: int) -> str:
 
 
 def excel_string(text: str) -> str:
-    """Spreadsheet formulas: quotes doubled."""
+    """Write a string of a spreadsheet formula: quotes are doubled."""
     _require_unicode(text)
     return '"' + text.replace('"', '""') + '"'
 
@@ -100,7 +100,7 @@ def excel_string(text: str) -> str:
 
 
 def sql_string(text: str) -> str:
-    """Standard SQL: quotes doubled, everything else unchanged."""
+    """Write a string of standard SQL: quotes are doubled, all else is unchanged."""
     if "\0" in text:
         raise TargetError(
             f"{text!r} has a NUL character, which no string can hold: remove it"
@@ -110,7 +110,7 @@ def sql_string(text: str) -> str:
 
 
 def sqlite_string(text: str) -> str:
-    """Standard SQL, except for NUL, which ends a string in SQLite."""
+    """Write standard SQL, except for NUL, which ends a string in SQLite."""
     _require_unicode(text)
     if "\0" in text:
         return f"CAST(x'{text.encode().hex()}' AS TEXT)"
@@ -118,16 +118,16 @@ def sqlite_string(text: str) -> str:
 
 
 def duckdb_string(text: str) -> str:
-    """Standard SQL, except for NUL, which DuckDB accepts only from chr()."""
+    """Write standard SQL, except for NUL, which DuckDB accepts only from chr()."""
     if "\0" in text:
         return "concat(" + ", chr(0), ".join(map(sql_string, text.split("\0"))) + ")"
     return sql_string(text)
 
 
 def mysql_string(text: str) -> str:
-    """In hexadecimal if there is a backslash: its meaning depends on the server.
+    """Write hexadecimal if there is a backslash: its meaning depends on the server.
 
-    The introducer _utf8mb4 states the encoding, whatever that of the connection is.
+    The introducer _utf8mb4 states the encoding, whatever the connection uses.
     """
     _require_unicode(text)
     if "\\" in text or "\0" in text:
@@ -136,7 +136,7 @@ def mysql_string(text: str) -> str:
 
 
 def backslash_string(escapes: dict[int, str], text: str) -> str:
-    """Quotes, backslashes and other characters escaped with a backslash.
+    """Escape quotes, backslashes and other characters with a backslash.
 
     Spark replaces ${name} by a setting, even in a string.
     """
@@ -151,12 +151,12 @@ BACKSLASH_ESCAPES = str.maketrans(
 
 
 def redshift_string(text: str) -> str:
-    """Standard SQL, except for backslashes, whose meaning depends on a setting."""
+    """Write standard SQL, except for backslashes: a setting gives their meaning."""
     return _joined(re.split(r"(\\)", text), sql_string, " || ", "CHR")
 
 
 def oracle_string(text: str) -> str:
-    """Standard SQL, except for what SQL*Plus takes for its own.
+    """Write standard SQL, except for characters that SQL*Plus takes for its own.
 
     It asks for a value where it reads `&name`, even in a string, and it ends a
     statement at a blank line and at a semicolon before a line end.
@@ -165,7 +165,7 @@ def oracle_string(text: str) -> str:
 
 
 def tsql_string(text: str) -> str:
-    """N'...' without line ends, and without what sqlcmd replaces: $(name).
+    """Write N'...' without line ends and without $(name), which sqlcmd replaces.
 
     A backslash before a line end would join two lines, and a line GO ends a batch.
     """
@@ -176,7 +176,7 @@ def tsql_string(text: str) -> str:
 def _joined(
     parts: list[str], quoted: Callable[[str], str], sign: str, function: str
 ) -> str:
-    """Texts, and between them single characters that are written as their codes."""
+    """Join texts, and the characters between them, which are written as codes."""
     texts = [
         f"{function}({ord(part)})" if place % 2 else quoted(part)
         for place, part in enumerate(parts)
@@ -193,7 +193,7 @@ def _require_unicode(text: str) -> None:
 
 
 def sql_integer(value: int) -> str:
-    """An integer that fits a 64-bit column."""
+    """Write an integer, which must fit a 64-bit column."""
     if not -(2**63) <= value < 2**63:
         raise TargetError(
             f"{value} does not fit a 64-bit integer column: store it as text"
@@ -203,13 +203,13 @@ def sql_integer(value: int) -> str:
 
 
 def sql_double(value: float) -> str:
-    """The shortest text, with an exponent, or SQL would read an exact decimal."""
+    """Write the shortest text with an exponent: without, SQL reads an exact decimal."""
     text = repr(value)
     return text if "e" in text else f"{text}e0"
 
 
 def plain_number(value: float, *, any_decimal: bool) -> str:
-    """A number as people write it, 40 or 40.5, if it is compared exactly; else "".
+    """Write a number as people do, 40 or 40.5, if it is compared exactly; else "".
 
     A database takes such text for an integer or an exact decimal, and converts it to
     the double that it is compared with. That is exact for whole numbers, for decimals
@@ -225,14 +225,14 @@ def plain_number(value: float, *, any_decimal: bool) -> str:
 
 
 def tsql_double(value: float) -> str:
-    """Like `sql_double`; SQL Server has no subnormal numbers."""
+    """Write what `sql_double` does; refuse subnormal numbers, unknown to SQL Server."""
     if 0.0 < abs(value) < MIN_NORMAL:
         raise TargetError(f"SQL Server has no number as close to zero as {value!r}")
     return sql_double(value)
 
 
 def sqlite_double(value: float) -> str:
-    """Text that every release of SQLite reads exactly.
+    """Write a double as text that every release of SQLite reads exactly.
 
     Different releases misread different decimals by one unit in the last place. Plain
     text is used only where inexact arithmetic gives the right double too: for whole
@@ -278,7 +278,7 @@ def _clearly_nearest(value: float, text: str) -> bool:
     return True
 
 
-# Explicit tables: a dialect or a target can name only these.
+# The functions that a dialect or a target can name.
 STRINGS: dict[str, Callable[[str], str]] = {
     "sql": sql_string,
     "sqlite": sqlite_string,
@@ -320,7 +320,7 @@ def identifiers(
     *,
     lower: bool = False,
 ) -> dict[int, str]:
-    """A distinct identifier for each required feature, of ASCII letters, digits and _.
+    """Return a distinct identifier, of letters, digits and _, per required feature.
 
     With `lower` they are in lower case, for a language in which case matters.
     Otherwise no two of them differ only by case.

@@ -1,9 +1,9 @@
-"""What all lowerings share: what they start from and return, and the forms of tests.
+"""Defines what all lowerings share: their input and result, and the forms of tests.
 
-A lowering decides everything: names, quoting, order, line breaks. It returns finished
-strings in a dataclass of its own, whose fields are the variables of the template. The
-template only loops over them and places them. What else there is to say travels beside
-them.
+A lowering turns a program into the strings of an artefact, and decides everything:
+names, quoting, order, line breaks. It returns finished strings in a dataclass of its
+own, whose fields are the variables of the template. The template only loops over them
+and places them. Warnings and notes travel beside the strings.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CompilerInput:
-    """What a lowering starts from."""
+    """The input of a lowering."""
 
     program: ir.Program
     sha256: str  # of the program, which the artefact carries
@@ -39,7 +39,7 @@ class CompilerInput:
 
 @dataclass(frozen=True, slots=True)
 class ForestInput:
-    """What the lowering of a forest starts from."""
+    """The input of a forest's lowering."""
 
     program: ir.ForestProgram
     sha256: str
@@ -61,7 +61,7 @@ class Lowered:
 def form_of(
     test: ir.Condition, feature: ir.Feature
 ) -> tuple[str, tuple[ir.Category, ...]]:
-    """The form of a test, by the name that targets know it by, and its categories.
+    """Return the form of a test, by the name that targets use, and its categories.
 
     A number is compared: at_most, above. A category is looked up: within, without. Each
     has a variant that also holds for a missing value: at_most_or_missing. The other

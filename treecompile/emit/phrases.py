@@ -1,9 +1,9 @@
-"""Texts with places in braces: "{x} <= {value}". A literal brace is doubled.
+"""Defines phrases: texts with places in braces, such as "{x} <= {value}".
 
-Such texts come from files that anybody may write. So a phrase knows only the places
-that are declared for it: there are no attributes, indices, conversions or formats. It
-is checked when it is made, and filling it cannot fail. What is filled in is never read
-as a phrase again.
+A literal brace is doubled. Phrases come from files that anybody may write. So a phrase
+knows only the places that are declared for it, without attributes, indices, conversions
+or formats. It is checked when it is made, and filling it cannot fail. Text that is
+filled in is never read as a phrase again.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Phrase:
         self._pattern = "".join(parts)
 
     def fill(self, only: object = "", /, **given: object) -> str:
-        """The text with its places filled; `only` fills `{}`."""
+        """Return the text with its places filled; `only` fills `{}`."""
         given[""] = only
         return self._pattern % given
 
     def around(self, place: str, **given: object) -> tuple[str, str]:
-        """What precedes and what follows a place, both filled."""
+        """Return the filled texts before and after a place."""
         before, _, after = self._pattern.partition(f"%({place})s")
         return before % given, after % given
 

@@ -1,4 +1,4 @@
-"""Run the template of a target, and format the text."""
+"""Runs the template of a target, and formats the text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def render(target: Target, strings: DataclassInstance, overrides: str = "") -> str:
-    """The text of an artefact: the template with the fields of `strings` placed.
+    """Return the text of an artefact: the template with the fields of `strings`.
 
     `overrides` is a folder of templates that replace the built-in ones, laid out like
     them: DIR/python/module.py.jinja. Templates that are not built in may come from

@@ -1,10 +1,10 @@
-"""The steps of a decision: guard clauses, in the order in which they are run.
+"""Turns a tree or a list of rules into steps: guard clauses in the order of execution.
 
 At a split, every child but one becomes a guard: a test that leads into a nested block.
 The remaining child continues after the guards, where its own test is already decided.
-Continuing with the child that nests deepest keeps the nesting at the rank of the tree
-(the rank of register allocation: at most log2 of the number of leaves, 1 for a chain of
-any depth).
+If the child that nests deepest continues, the tree nests no deeper than its rank (the
+rank of register allocation: at most log2 of the number of leaves, 1 for a chain of any
+depth).
 
     if a:              CASE WHEN a THEN
         if b:              CASE WHEN b THEN 1
@@ -14,9 +14,9 @@ any depth).
         return 3
     return 4
 
-In SQL, a comparison with NULL is not true. If the child of missing values continues, as
-`missing_last` asks, no guard needs a test for them. Nor does a guard that no missing
-value reaches, because an earlier test on its way rejects them.
+In SQL, a comparison with NULL is not true. With `missing_last`, the child of missing
+values continues if possible, so that no guard needs a test for them. A guard that no
+missing value reaches needs none either, as an earlier test on its way rejects them.
 
 An ordered list of rules is slow to run one after the other. `nest` makes it a tree that
 asks only a few questions of each row and finds the same rule for every row, also for
@@ -43,9 +43,9 @@ from treecompile.regions.space import Space
 FACTOR = 8  # maximum tests of the tree for each test of the rules
 MOST = 40_000  # maximum tests of the tree, however many the rules have
 HOPELESS = 2  # give up if about so many times the maximum is still to come
-MOST_WORK = 100_000_000  # give up after so much (see `Boxes.work`), about half a minute
+MOST_WORK = 100_000_000  # give up after so much `Boxes.work`, about half a minute
 
-SPARE = 2  # levels that a tree may nest deeper than it must, for simpler tests
+SPARE = 2  # for simpler tests, a tree may nest so many levels deeper than it must
 MOST_DEEPENED = 50_000  # nodes: beyond, indentation would make the text much longer
 
 Choice = tuple[ir.Condition, int]  # a test, and the number of what follows if it holds
@@ -68,12 +68,12 @@ class Step:
 
     @property
     def asked(self) -> Iterator[tuple[ir.Condition, bool]]:
-        """The tests, each with whether its value is certainly not missing."""
+        """Pair each test with whether its value is certainly not missing."""
         return zip(self.tests, self.known or repeat(False), strict=False)
 
 
 def ranks(tree: ir.Tree) -> list[int]:
-    """How deep each node nests: 0 for a leaf, else from its two deepest children."""
+    """Return how deep each node nests: 0 for a leaf, else by its two deepest."""
     result = [0] * len(tree.nodes)
     for position, node in upwards(tree):
         if isinstance(node, ir.Split):
@@ -88,7 +88,7 @@ class WaitingNode:
 
     position: int
     depth: int
-    tests: tuple[ir.Condition, ...] = ()  # written before those of the node
+    tests: tuple[ir.Condition, ...] = ()  # tests to write before those of the node
     known: tuple[bool, ...] = ()  # as in `Step`
     present: int = 0  # has bit f if feature f cannot be missing here
 
@@ -96,7 +96,7 @@ class WaitingNode:
 def tree_steps(
     tree: ir.Tree, budget: int | None = None, missing_last: bool = False
 ) -> Iterator[Step]:
-    """The steps of a tree, nested at most `budget` levels deep.
+    """Yield the steps of a tree, nested at most `budget` levels deep.
 
     If the rank exceeds the budget, neighbouring ranks share a level: a guard whose
     child has the level of its parent is not nested. Instead its test is written before
@@ -147,7 +147,7 @@ def tree_steps(
 
 
 def present_behind(branch: ir.Branch, item: WaitingNode) -> int:
-    """The features that cannot be missing behind a branch: its own, if it says so."""
+    """Return the bits of the features that cannot be missing behind a branch."""
     rejected = 0 if branch.when.missing else 1 << branch.when.feature
     return item.present | rejected
 
@@ -155,9 +155,10 @@ def present_behind(branch: ir.Branch, item: WaitingNode) -> int:
 def continuing_branch(
     split: ir.Split, rank: Sequence[int], levels: int = 0
 ) -> ir.Branch:
-    """The branch after the guards: the deepest; at a tie the catch-all or the last.
+    """Return the branch that continues after the guards.
 
-    Or that of missing values, if the others can nest within so many levels.
+    It is the branch of missing values if the others can nest within `levels` levels.
+    Otherwise it is the deepest; at a tie, the catch-all or the last.
     """
     guards = [branch for branch in split.branches if not branch.when.missing]
     if all(rank[branch.then] < levels for branch in guards):
@@ -171,7 +172,7 @@ def continuing_branch(
 
 
 def rule_steps(rules: ir.RuleSet) -> Iterator[Step]:
-    """The steps of an ordered rule list: one for each rule, then the default."""
+    """Yield the steps of an ordered rule list: one for each rule, then the default."""
     for position, rule in enumerate(rules.rules):
         yield Step(0, rule.conditions, position)
         if not rule.conditions:
@@ -182,7 +183,7 @@ def rule_steps(rules: ir.RuleSet) -> Iterator[Step]:
 def decision_steps(
     body: ir.Body, budget: int | None = None, missing_last: bool = False
 ) -> Iterator[Step]:
-    """The steps of a tree or of a list, nested at most `budget` levels deep."""
+    """Yield the steps of a tree or a list, nested at most `budget` levels deep."""
     if isinstance(body, ir.Tree):
         yield from tree_steps(body, budget, missing_last)
         return
@@ -196,7 +197,7 @@ def decision_steps(
 
 
 def note(body: ir.Body) -> str:
-    """A sentence about how a list of rules is run; "" for a tree."""
+    """Return a sentence about how a list of rules is run; "" for a tree."""
     if isinstance(body, ir.Tree) or not count_tests(body):
         return ""
     nested = nest(body)
@@ -218,10 +219,10 @@ def note(body: ir.Body) -> str:
 def agreeing(
     body: ir.Body, answers: Mapping[int, str]
 ) -> tuple[ir.Body, dict[int, list[int]]]:
-    """The decision without the tests behind which all outcomes have the same answer.
+    """Return the decision without tests behind which all outcomes answer the same.
 
-    Also, for each of its outcomes, those of the given body that it stands for. A list
-    that cannot be nested stays as it is.
+    Return also, for each outcome that is left, the outcomes of the given body that it
+    stands for. A list that cannot be nested stays as it is.
     """
     if isinstance(body, ir.Tree):
         return _without_agreeing_splits(body, answers)
@@ -285,7 +286,7 @@ class Nested:
 
 @lru_cache(maxsize=4)  # `verify` emits the same model several times
 def nest(rules: ir.RuleSet) -> Nested | None:
-    """The rules as one nested decision; None if it would be too large."""
+    """Return the rules as one nested decision; None if it would be too large."""
     most = min(FACTOR * count_tests(rules), MOST)
     small, kept = tested_only(rules)
     if len(rules.rules) > HOPELESS * MOST or not is_searchable(small):
@@ -296,9 +297,9 @@ def nest(rules: ir.RuleSet) -> Nested | None:
     splits: dict[int, Choices] = {}
     present: set[int] = set()  # splits that no missing value reaches
     numbers = count()
-    # Those with most rules come first, to notice early that the tree is too large.
+    # Those with most rules are split first, to notice early that the tree is too large.
     waiting: list[tuple[int, int, Subproblem]] = []
-    to_come = 0  # rules of all that waits: about as many splits will follow
+    to_come = 0  # rules of all waiting subproblems: about as many splits follow
     work = 0
 
     def wait(problem: Subproblem) -> int:
@@ -334,7 +335,7 @@ def nest(rules: ir.RuleSet) -> Nested | None:
 
 
 def count_tests(rules: ir.RuleSet) -> int:
-    """The size of a list: the number of tests written in it."""
+    """Return the size of a list: the number of tests written in it."""
     return sum(len(rule.conditions) for rule in rules.rules)
 
 
@@ -345,7 +346,7 @@ def _without_idle_splits(
     deciders: dict[int, int],
     present: set[int],
 ) -> Nested:
-    """The tree without the splits whose branches both lead to the same rule."""
+    """Build the tree, without splits whose branches both lead to the same rule."""
     deciders = dict(deciders)
     for position in reversed(splits):  # children come after their parents
         yes, no = (deciders.get(then) for _, then in splits[position])

@@ -1,6 +1,7 @@
-"""Targets are folders: a `target.toml`, Jinja templates, for SQL one file per dialect.
+"""Finds and reads targets, the languages that a program can be compiled to.
 
-This module finds and reads them. They contain no Python.
+A target is a folder with a `target.toml`, Jinja templates and, for SQL, one file per
+dialect. It contains no Python.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 def template_problem(name: str) -> str:
-    """Why a text cannot be the name of a template; "" if it can."""
+    """Say why a text cannot be the name of a template; "" if it can."""
     parts = re.split(r"[/\\]", name)
     if name.isprintable() and not {"", ".", ".."} & set(parts) and ":" not in name:
         return ""
@@ -71,7 +72,7 @@ class ByType(Generic[T]):
 
 
 def templates_folder() -> Traversable:
-    """The built-in templates: inside the package, or beside it in a checkout."""
+    """Return the folder of built-in templates: in the package, or beside it."""
     inside = files("treecompile") / "templates"
     if inside.is_dir():
         return inside
@@ -79,7 +80,7 @@ def templates_folder() -> Traversable:
 
 
 def read_target(name: str) -> Target:
-    """A built-in target by its name, or a user's by its folder, as in ./excel."""
+    """Read a built-in target by its name, or a user's by its folder, as in ./excel."""
     if is_path(name):
         return _read_target(name, Path(name))
     return _built_in_target(name)
@@ -96,7 +97,7 @@ def _built_in_target(name: str) -> Target:
 
 
 def _read_target(name: str, folder: Traversable) -> Target:
-    """A target from its folder; the sections of its target.toml are for code.py."""
+    """Read a target from its folder; the sections of target.toml are for code.py."""
     path = folder / "target.toml"
     table = read_table(path)
     spelling = {name: table.pop(name) for name in [*table] if type(table[name]) is dict}
@@ -112,7 +113,7 @@ def is_path(name: str) -> bool:
 
 
 def nearest(name: str, known: Sequence[str]) -> str:
-    """The end of a message about an unknown name: similar names, and all names."""
+    """End a message about an unknown name, with similar names and all names."""
     near = get_close_matches(name.lower(), known, n=2)
     if near:
         hint = f"did you mean {' or '.join(map(repr, near))}?"

@@ -1,4 +1,4 @@
-"""Run a Jinja template, and say in one line what is wrong with it.
+"""Runs a Jinja template, and says in one line what is wrong with it.
 
 Templates run in Jinja's sandbox. They read only files of their own folders.
 """
@@ -25,14 +25,14 @@ from treecompile.emit.toml import one_line
 from treecompile.model.errors import TargetError
 from treecompile.model.files import read_text
 
-MOST_BYTES = 1 << 20  # of a template
+MOST_BYTES = 1 << 20  # bytes of a template
 # Lowering already formats as black does; running black too is a safety net for unusual
 # names, and only affordable for small modules (20,000 leaves would take a minute).
 BLACK_UP_TO = 40_000
 
 
 def environment(folders: Sequence[Traversable]) -> SandboxedEnvironment:
-    """Templates from the first folder that has them."""
+    """Return an environment that loads each template from the first folder with it."""
 
     def load(name: str) -> tuple[str, str, None] | None:
         for folder in folders:
@@ -41,8 +41,8 @@ def environment(folders: Sequence[Traversable]) -> SandboxedEnvironment:
                 return _source(file, folder), str(file), None
         return None
 
-    # Not with PackageLoader: a folder may be inside a zip or beside the package, and
-    # importlib.resources reads it in both cases.
+    # PackageLoader would not do: a folder may be inside a zip or beside the package,
+    # and importlib.resources reads it in both cases.
     return SandboxedEnvironment(
         loader=FunctionLoader(load),
         undefined=StrictUndefined,
@@ -70,7 +70,7 @@ def rendered(
     formatter: str = "",
     most: float = inf,
 ) -> str:
-    """The text that a template makes, of at most so many characters."""
+    """Return the text that a template makes, of at most `most` characters."""
     try:
         chunks = templates.get_template(name).generate(variables)
         text = "".join(_limited(chunks, most))
@@ -113,6 +113,6 @@ def _blackened(text: str, name: str) -> str:
 
     try:
         return black.format_str(text, mode=black.Mode())
-    except Exception as error:  # it does not say which it raises
+    except Exception as error:  # black does not say which it raises
         problem = f"the template does not produce valid Python: {_problem(error)}"
         raise TargetError(f"{name}: {problem}") from None

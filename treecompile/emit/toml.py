@@ -1,4 +1,4 @@
-"""TOML files as dataclasses: every key is a field, and every value is checked.
+"""Reads TOML files into dataclasses: every key is a field, every value is checked.
 
     nesting: int = checked(least=1)
     at_most: Phrase = phrase("{x} {value}")
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
-KEY = "key"  # of the metadata of a field
-MOST_BYTES = 1 << 18  # of a file
+KEY = "key"  # the key in the metadata of a field
+MOST_BYTES = 1 << 18  # bytes of a file
 LONGEST = 4000  # characters of a text: each may be written once per leaf of a tree
 GREATEST = 10**9  # number
 
@@ -37,7 +37,7 @@ GREATEST = 10**9  # number
 class Key:
     """What a key may have as its value."""
 
-    places: tuple[str, ...] = ()  # of a phrase
+    places: tuple[str, ...] = ()  # the places of a phrase
     once: str = ""  # the place that a phrase must have exactly once, unless it is empty
     choices: Collection[str] = ()  # empty: any text
     least: int = 0
@@ -77,7 +77,7 @@ def read_table(path: Traversable) -> dict[str, Any]:
 
 
 def build(kind: type[T], table: Mapping[str, Any], where: str, **known: Any) -> T:
-    """A dataclass from a TOML table, which must have exactly its fields as keys.
+    """Make a dataclass from a TOML table, which must have exactly its fields as keys.
 
     `known` are fields that do not come from the file.
     """
@@ -170,7 +170,7 @@ def _problem(value: Any, said: Key) -> str:
 
 
 def _shown(value: Any) -> str:
-    """A value in a message: in full only if it cannot be long or nested."""
+    """Return a value in a message: in full only if it cannot be long or nested."""
     if isinstance(value, dict):
         return "a section"
     if isinstance(value, list):
@@ -184,10 +184,10 @@ def _shown(value: Any) -> str:
 
 
 def on_one_line(text: str) -> str:
-    """The problem of a name that messages contain."""
+    """Say what is wrong with a name that messages contain; "" if nothing."""
     return "" if text.isprintable() else "expected text on one line"
 
 
 def one_line(error: object) -> str:
-    """An error, or its message, on one line."""
+    """Return an error, or its message, on one line."""
     return " ".join(str(error).split())

@@ -1,3 +1,3 @@
-"""Import models of other libraries, one module for each.
+"""Imports models of other libraries, with one module for each library.
 The result is a program: of a tree, as from `learning`, or of a forest.
 """

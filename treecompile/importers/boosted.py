@@ -1,6 +1,6 @@
-"""What the importers of boosted trees share: names, labels, shapes of trees, limits.
+"""Checks what all importers of boosted trees read: names, labels, trees, limits.
 
-What they read is untrusted. Every fault ends in a ModelFileError that names it.
+Files are not trusted. Every fault in one raises a ModelFileError that names it.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ from treecompile.model.unicode import NOT_UNICODE, is_unicode
 TARGET = "prediction"  # the name of the answer, if nobody gives one
 MOST_FEATURES = 1_000_000
 MOST_LABELS = 10_000
-MOST_GAIN = 1e50  # times any weight, it is finite
+MOST_GAIN = 1e50  # multiplied by any weight, it is still finite
 TYPES = {str: ir.ValueType.STR, int: ir.ValueType.INT, bool: ir.ValueType.BOOL}
 
 
 @dataclass(frozen=True, slots=True)
 class Objective:
-    """What the objective of a model makes of its sums."""
+    """How a model makes answers of its sums, by its objective."""
 
     name: str
     link: ir.Link
-    start: tuple[float, ...]  # of the sum of each output
+    start: tuple[float, ...]  # the start value of each output's sum
     labels: tuple[ir.Label, ...]
     cut: float | None = None
     slope: float = 1.0
@@ -44,14 +44,14 @@ class Objective:
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The features of a model, and how its codes become categories."""
+    """The features of a model, and the categories of its codes."""
 
     features: tuple[ir.Feature, ...]
     # The category of each code. Without it, a code is its own category.
     categories: Mapping[int, Sequence[ir.Category]]
 
     def chosen(self, index: int, codes: Sequence[int]) -> tuple[ir.Category, ...]:
-        """The categories of some codes of a feature."""
+        """Return the categories of some codes of a feature."""
         categories = self.categories.get(index)
         if categories is None:
             return tuple(codes)
@@ -59,7 +59,7 @@ class Columns:
 
 
 def kind_of(model: object, library: str, supported: Sequence[str]) -> str:
-    """Which of the supported classes of a library a fitted model is of."""
+    """Return the supported class of a library that a fitted model belongs to."""
     check_object(model)
     for each in type(model).__mro__:
         if each.__module__.split(".")[0] == library and each.__name__ in supported:
@@ -87,7 +87,7 @@ def check_bytes(data: bytes) -> None:
 
 
 def labels_of(given: Iterable[Any] | None, count: int) -> tuple[ir.Label, ...]:
-    """The labels of a classifier: those given, or the numbers from 0."""
+    """Return the labels of a classifier: those given, or the numbers from 0."""
     if given is None:
         return tuple(range(count))
     labels = tuple(plain(label) for label in given)
@@ -114,7 +114,7 @@ def labels_of(given: Iterable[Any] | None, count: int) -> tuple[ir.Label, ...]:
 
 
 def no_labels(given: object, objective: str) -> tuple[ir.Label, ...]:
-    """The labels of a regression."""
+    """Return no labels, for a regression; refuse given ones."""
     if given is not None:
         raise ModelFileError(
             f"labels: the objective {objective} predicts numbers, so it has none"
@@ -123,7 +123,7 @@ def no_labels(given: object, objective: str) -> tuple[ir.Label, ...]:
 
 
 def plain(value: Any) -> Any:
-    """A scalar of numpy as one of Python."""
+    """Turn a scalar of numpy into one of Python."""
     return value.item() if isinstance(value, np.generic) else value
 
 
@@ -140,7 +140,7 @@ def check_names(names: Sequence[str]) -> None:
 
 
 def checked_names(given: Iterable[object], count: int) -> list[str]:
-    """The names that a user gives to the columns of a fitted model."""
+    """Return the names that a user gives to the columns of a fitted model."""
     names = list(map(str, given))
     if len(names) != count:
         raise DataError(
@@ -156,7 +156,7 @@ def numeric(name: str) -> ir.Feature:
 
 
 def categorical(name: str, categories: Sequence[Any]) -> ir.Feature:
-    """A feature with these categories, all of one type."""
+    """Return a feature with these categories, all of one type."""
     kinds = {type(category) for category in categories}
     if len(kinds) > 1 or not kinds <= TYPES.keys():
         found = " and ".join(sorted(kind.__name__ for kind in kinds))
@@ -191,7 +191,7 @@ def reachable(children: Mapping[int, tuple[int, int]], nodes: int, where: str) -
 
 
 def weight(value: float) -> float:
-    """A weight for importances; 0 if the file has none that is usable."""
+    """Return a weight for importances; 0 if it is not usable."""
     return value if LEAST_WEIGHT <= value <= MOST_WEIGHT else 0.0
 
 
@@ -202,7 +202,7 @@ def gain(value: float) -> float:
 def program(
     library: str, objective: str, target: str, forest: ir.Forest
 ) -> ir.ForestProgram:
-    """The program of a forest that has passed all checks."""
+    """Return the program of a forest that has passed all checks."""
     if problem := forests.problem(forest):
         raise ModelFileError(f"the trees: {problem}")
     check_size(forest)

@@ -1,4 +1,4 @@
-"""The files of other libraries, recognised by how they begin."""
+"""Recognises the files of other libraries by how they begin, and reads them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class FileFormat:
     read: Callable[..., ir.NotedForest]  # takes the bytes, a target and labels
 
 
-# In this order: what only one of them has is looked for first.
+# In this order: marks that only one format has are looked for first.
 FORMATS = (
     FileFormat("LightGBM", lightgbm.is_model, lightgbm.read),
     FileFormat("XGBoost", xgboost.is_model, xgboost.read),
@@ -35,9 +35,9 @@ FORMATS = (
 
 
 def format_of(path: str | Path) -> FileFormat | None:
-    """The format of a file; None if it is not a model of another library.
+    """Return the format of a file; None if it is not a model of another library.
 
-    A pipe is not looked into: what is read from it is gone.
+    A pipe is not looked into, because reading it would consume it.
     """
     if not os.path.isfile(path):
         return None
@@ -46,7 +46,7 @@ def format_of(path: str | Path) -> FileFormat | None:
 
 
 def refuse_foreign(path: str | Path) -> None:
-    """Say how a file of another library becomes a model, if it is one."""
+    """Refuse a file of another library, and say how to import it."""
     found = format_of(path)
     if found is not None:
         raise ModelFileError(
@@ -60,7 +60,7 @@ def read_foreign(
     target: str = "",
     labels: Sequence[ir.Label] | None = None,
 ) -> ir.NotedForest:
-    """The forest in a file of another library."""
+    """Read the forest in a file of another library."""
     found = format_of(path)
     data = read_bytes(path, ModelFileError, most=MOST_BYTES)
     if found is None:

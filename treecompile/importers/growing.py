@@ -1,7 +1,7 @@
-"""Builds a tree of a forest from its root, without the tests that are decided already.
+"""Builds a tree of a forest from its root, without tests that are already decided.
 
-A library may test a feature again though an earlier test on the path has decided it.
-Such a test has one outcome, and the tree goes on with that.
+A library may test a feature again although an earlier test on the path has decided it.
+Such a test has one outcome only, and the tree continues with that.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Inner(NamedTuple):
 
 
 class _Range(NamedTuple):
-    """What a number may still be: above `low`, up to `high`; or missing.
+    """The values that a number may still have: above `low`, up to `high`; or missing.
 
     With -inf as `low`, -inf itself is included.
     """
@@ -61,7 +61,7 @@ class Grower:
         root: object,
         node_of: Callable[[object], Inner | LeafNode],
     ) -> ir.Member:
-        """The tree below a root; `node_of` says what is behind a key."""
+        """Build the tree below a root; `node_of` returns the node for a key."""
         nodes: list[SplitNode | LeafNode] = []
         made: list[Inner | LeafNode] = []
         children: list[list[int]] = []
@@ -99,7 +99,7 @@ class Grower:
     def _parts(
         self, test: ir.Condition, ranges: Ranges
     ) -> tuple[Known | None, Known | None]:
-        """What is known after a test: if it holds, and if not; None: it cannot be."""
+        """Return what is known if a test holds, and if not; None if that cannot be."""
         own = ranges.get(test.feature)
         if not isinstance(test.value, tuple):
             assert not isinstance(own, frozenset)
@@ -153,7 +153,7 @@ def _ranges(
 
 
 def _weights(made: list[Inner | LeafNode], children: list[list[int]]) -> list[float]:
-    """The weight of each node: that of the leaves below it."""
+    """Return the weight of each node: that of the leaves below it."""
     found = [0.0] * len(made)
     for place in reversed(range(len(made))):
         node = made[place]

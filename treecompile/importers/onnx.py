@@ -1,9 +1,9 @@
-"""Import tree ensembles from ONNX files, exactly as onnxruntime evaluates them.
+"""Imports tree ensembles from ONNX files, exactly as onnxruntime evaluates them.
 
 The file is read without the libraries of ONNX. Its graph is one ensemble of trees, and
-what converters write around it: Cast, Identity, ZipMap, and a Concat of the inputs.
-onnxruntime adds the trees in their order, from 0, as floats of 32 bits; of a model of
-doubles, as doubles. The base values are added last.
+the operators that converters write around it: Cast, Identity, ZipMap, and a Concat of
+the inputs. onnxruntime adds the trees in their order, from 0, as floats of 32 bits; in
+a model of doubles, as doubles. The base values are added last.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def is_model(beginning: bytes) -> bool:
 def from_object(
     model: Any, target: str = "", feature_names: Sequence[str] | None = None
 ) -> ir.NotedForest:
-    """The forest of a model in memory, an `onnx.ModelProto`."""
+    """Import the forest of a model in memory, an `onnx.ModelProto`."""
     if not hasattr(model, "SerializeToString"):
         kind = type(model).__name__
         raise DataError(f"cannot import a {kind}: expected an onnx.ModelProto")
@@ -68,7 +68,7 @@ def read(
     *,
     labels: Sequence[ir.Label] | None = None,
 ) -> ir.NotedForest:
-    """The forest of a file, which has its own labels."""
+    """Read the forest of a file, which has its own labels."""
     if labels is not None:
         raise ModelFileError("an ONNX file has its own labels: leave others out")
     graph = graph_of(data)

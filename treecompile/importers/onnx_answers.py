@@ -1,4 +1,4 @@
-"""What the sums of an ensemble in an ONNX file lead to: labels, probabilities, numbers.
+"""Reads how an ONNX ensemble turns its sums into labels, probabilities or numbers.
 
 The rules for two classes are those of onnxruntime: the standard leaves them open.
 """
@@ -27,7 +27,7 @@ LINKS = {
 
 
 class Answers(NamedTuple):
-    """A forest without trees, and the outputs of a leaf."""
+    """A forest without trees yet, and the outputs to which a leaf adds."""
 
     forest: ir.Forest
     places: tuple[int, ...]  # the output of the file for each output of the forest
@@ -38,7 +38,7 @@ class Answers(NamedTuple):
 
 
 def _named(node: Operator, key: str, known: Sequence[str], usual: str) -> str:
-    """An attribute that names one of some texts; a TreeEnsemble has its number."""
+    """Read an attribute with one of the known texts; a TreeEnsemble has its number."""
     if node.kind != ENSEMBLE:
         return node.text(key, usual)
     number = node.integer(key, known.index(usual))
@@ -56,7 +56,7 @@ def _transform(node: Operator) -> str:
 
 
 def number(node: Operator, trees: Trees, is_double: bool) -> Answers:
-    """A regression."""
+    """Read how a regression answers."""
     targets = node.integer("n_targets", 1)
     used = {place for leaf in trees.leaves.values() for place in leaf}
     if targets != 1 or not used <= {0}:
@@ -119,7 +119,7 @@ def classes(node: Operator, trees: Trees) -> Answers:
 
 
 def _refuse_classes_without_score(labels: tuple[ir.Label, ...], trees: Trees) -> None:
-    """A class that no tree adds to for some row cannot be the answer to it."""
+    """Refuse a class to which no tree adds for some row: it cannot be the answer."""
     always: set[int] = set()
     for root in trees.roots:
         common: set[int] | None = None
@@ -173,7 +173,7 @@ def _two_classes(
 
 
 def _refuse_two_scores(labels: tuple[ir.Label, ...], trees: Trees) -> None:
-    """onnxruntime decides by the second score alone, and answers 0 or 1."""
+    """Refuse two scores: onnxruntime decides by the second alone, with 0 or 1."""
     is_opposite = all(
         leaf.keys() == {0, 1} and leaf[0] == -leaf[1] for leaf in trees.leaves.values()
     )

@@ -1,8 +1,8 @@
-"""What an ensemble in an ONNX file reads: one tensor of all columns, or one for each.
+"""Reads the inputs of an ONNX ensemble: one tensor of all columns, or one for each.
 
 Before the ensemble there may be casts, and a Concat that joins inputs of one column. A
-cast to 32 bits rounds. One from 64-bit integers does, too: a double holds those up to
-2^53, and then both round alike.
+cast to 32 bits rounds. A cast from 64-bit integers rounds, too: a double holds integers
+up to 2^53, and up to there both round alike.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from treecompile.model.options import sentence
 
 
 class InputColumns(NamedTuple):
-    """The columns that the tests of an ensemble number."""
+    """The columns to which the tests of an ensemble refer by number."""
 
     columns: int | None  # None: not known
     names: tuple[str, ...]  # of the inputs with one column each; else empty
@@ -37,7 +37,7 @@ class InputColumns(NamedTuple):
 
 
 class _Part(NamedTuple):
-    """An input, and the types of its numbers on the way: that of the ensemble first."""
+    """An input, and the types of its numbers on the way, the ensemble's first."""
 
     source: Input
     types: tuple[int, ...]
@@ -45,7 +45,7 @@ class _Part(NamedTuple):
 
 
 def source_of(graph: Graph, node: Operator) -> InputColumns:
-    """The columns of an ensemble, and how their numbers are compared."""
+    """Return the columns of an ensemble, and how their numbers are compared."""
     parts = list(_parts(graph, node.inputs[0] if node.inputs else ""))
     if not parts:
         raise ModelFileError("Concat joins nothing: expected inputs")
@@ -74,7 +74,7 @@ def source_of(graph: Graph, node: Operator) -> InputColumns:
 
 
 def _parts(graph: Graph, name: str) -> Iterator[_Part]:
-    """The inputs behind a name, in the order of their columns."""
+    """Yield the inputs behind a name, in the order of their columns."""
     makers = {out: each for each in graph.operators for out in each.outputs}
     inputs = {each.name: each for each in graph.inputs}
     # Every operator is passed once, unless they form a loop or repeat a column.

@@ -1,4 +1,4 @@
-"""The parts of an ONNX file that an importer of trees needs: nodes and attributes."""
+"""Reads the parts of an ONNX file that the importer needs: nodes and attributes."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Operator:
         return self.attributes[name].texts(9) if name in self.attributes else []
 
     def numbers(self, name: str) -> list[float]:
-        """The numbers of an attribute; of its variant as a tensor, too."""
+        """Return the numbers of an attribute, or of its variant as a tensor."""
         if name in self.attributes:
             return self.attributes[name].numbers(7)
         return self.tensor(f"{name}_as_tensor")
@@ -69,7 +69,7 @@ class Operator:
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """What the graph reads."""
+    """An input of the graph."""
 
     name: str
     type: int
@@ -85,7 +85,7 @@ class Graph:
 
 
 def graph_of(data: bytes) -> Graph:
-    """The graph of a file."""
+    """Read the graph of a file."""
     model = Reader(data).model
     if not model.bytes_of(7):
         raise ModelFileError("not an ONNX file: it has no graph")

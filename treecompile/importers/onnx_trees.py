@@ -1,4 +1,4 @@
-"""The trees of an ensemble in an ONNX file, in both of its formats.
+"""Reads the trees of an ensemble in an ONNX file, in both of its formats.
 
 A test compares a float of 32 bits with a threshold, or a double in ensembles of
 doubles. A missing value fails every comparison except `!=`, unless the node says that
@@ -59,7 +59,7 @@ class Trees(NamedTuple):
 
 
 def old_trees(node: Operator, prefix: str) -> Trees:
-    """Those of TreeEnsembleClassifier ("class") and TreeEnsembleRegressor ("target").
+    """Read trees of TreeEnsembleClassifier ("class") or -Regressor ("target").
 
     Nodes are numbered within their tree, and the first one is its root.
     """
@@ -135,7 +135,7 @@ def _add_weights(
 
 
 def new_trees(node: Operator) -> Trees:
-    """Those of TreeEnsemble: tests and leaves are in lists of their own."""
+    """Read trees of TreeEnsemble: tests and leaves are in lists of their own."""
     modes = [int(mode) for mode in node.tensor("nodes_modes")]
     count = len(modes)
     features = node.integers("nodes_featureids")
@@ -171,7 +171,7 @@ def new_trees(node: Operator) -> Trees:
 
 
 def check(trees: Trees, columns: int | None) -> int:
-    """The number of features; refuse nodes that do not form trees."""
+    """Return the number of features; refuse nodes that do not form trees."""
     if not trees.roots:
         raise ModelFileError("the ensemble has no trees")
     seen: set[int] = set()
@@ -208,7 +208,7 @@ class Limits(NamedTuple):
     is_double: bool  # thresholds have 64 bits
 
     def up_to(self, threshold: float) -> float:
-        """The greatest double that counts as `<= threshold`."""
+        """Return the greatest double that counts as `<= threshold`."""
         if isnan(threshold):
             raise ModelFileError("a threshold is not a number")
         if threshold == -inf:
@@ -218,7 +218,7 @@ class Limits(NamedTuple):
         return threshold + 0.0
 
     def below(self, threshold: float) -> float:
-        """The greatest double that counts as `< threshold`."""
+        """Return the greatest double that counts as `< threshold`."""
         if self.is_double or isnan(threshold):
             return self.up_to(nextafter(threshold, -inf))
         return self.up_to(float(np.nextafter(np.float32(threshold), np.float32(-inf))))
@@ -231,11 +231,12 @@ def members(
     limits: Callable[[int], Limits],
     count: int,
 ) -> tuple[ir.Member, ...]:
-    """The trees of a forest; `outputs` says what a leaf adds to its `count` outputs.
+    """Build the trees of a forest.
 
-    `limits` says how the numbers of a feature are compared.
+    `outputs` returns what a leaf adds to the `count` outputs, and `limits` how the
+    numbers of a feature are compared.
     """
-    # Tests of equality become two tests, and what follows is there twice.
+    # A test of equality becomes two tests, and its subtree is copied.
     grower = Grower(features, MOST_COPIES * len(trees.tests) + FEW_NODES)
 
     def node_of(key: object) -> Inner | LeafNode:
@@ -250,7 +251,7 @@ def members(
 
 
 def _inner(key: NodeKey, test: TreeTest, limits: Limits) -> Inner:
-    """A test as one of `<=`."""
+    """Return a test as a test with `<=`."""
     feature, limit, track = test.feature, test.threshold, test.missing_is_true
     then, other = test.then, test.otherwise
 

@@ -27,7 +27,7 @@ class Message:
             self.fields.setdefault(number, []).append((form, value))
 
     def bytes_of(self, number: int) -> list[bytes]:
-        """The values of a field of texts, tensors or other messages."""
+        """Return the values of a field of texts, tensors or other messages."""
         found = []
         for form, value in self.fields.get(number, ()):
             if form != BYTES or not isinstance(value, bytes):
@@ -39,7 +39,7 @@ class Message:
         return [Message(data, self.reader) for data in self.bytes_of(number)]
 
     def message(self, number: int) -> Message:
-        """The last one counts, and an empty one if there is none."""
+        """Return the last message of a field; an empty one if there is none."""
         found = self.bytes_of(number)
         return Message(found[-1] if found else b"", self.reader)
 
@@ -51,7 +51,7 @@ class Message:
         return list(map(text_of, self.bytes_of(number)))
 
     def integers(self, number: int) -> list[int]:
-        """Integers, one by one or packed."""
+        """Return the integers of a field, written one by one or packed."""
         found: list[int] = []
         for form, value in self.fields.get(number, ()):
             if form == VARINT and isinstance(value, int):
@@ -67,7 +67,7 @@ class Message:
         return found[-1] if found else otherwise
 
     def numbers(self, number: int, form: int = SINGLE) -> list[float]:
-        """Floats of 32 or 64 bits, one by one or packed."""
+        """Return the floats of 32 or 64 bits of a field, one by one or packed."""
         parts = []
         for own, value in self.fields.get(number, ()):
             if own not in (form, BYTES) or not isinstance(value, bytes):
@@ -135,7 +135,7 @@ class Reader:
 
 
 def varint(data: bytes, place: int) -> tuple[int, int]:
-    """A number of up to 64 bits, seven to a byte; and where it ends."""
+    """Return a number of up to 64 bits, seven to a byte, and where it ends."""
     found = shift = 0
     while True:
         if place >= len(data) or shift > 63:

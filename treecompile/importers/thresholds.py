@@ -1,4 +1,4 @@
-"""Thresholds of other libraries, as the doubles that decide the same.
+"""Turns thresholds of other libraries into doubles that decide the same.
 
 Several libraries round every number to a 32-bit float before they compare it. A test of
 the rounded number becomes a test of the number itself: its threshold is the greatest
@@ -18,7 +18,7 @@ INFINITE_SINGLE = 2.0**128 - 2.0**103  # the least double that rounds to infinit
 
 
 def double_threshold(limit: float) -> float:
-    """The greatest double x with float32(x) <= limit."""
+    """Return the greatest double x with float32(x) <= limit."""
     assert not isnan(limit)
     with np.errstate(over="ignore"):
         low = np.float32(limit)
@@ -34,12 +34,12 @@ def double_threshold(limit: float) -> float:
 
 
 def double_below(limit: float) -> float:
-    """The greatest double x with float32(x) < limit, which is a finite 32-bit float."""
+    """Return the greatest double x with float32(x) < limit, a finite 32-bit float."""
     return double_threshold(float(np.nextafter(SINGLE(limit), SINGLE(-inf))))
 
 
 def last_double(passes: Callable[[float], bool], low: float, high: float) -> float:
-    """The greatest double from `low` that passes, where those above it all fail.
+    """Return the greatest double from `low` that passes, where those above it all fail.
 
     `low` passes and `high` fails. Both are at least 0.
     """
@@ -47,7 +47,7 @@ def last_double(passes: Callable[[float], bool], low: float, high: float) -> flo
 
 
 def last_single(passes: Callable[[float], bool], low: float, high: float) -> float:
-    """The same among the 32-bit floats."""
+    """Return what `last_double` returns, among the 32-bit floats."""
     return _last(passes, low, high, SINGLE, np.int32)
 
 
@@ -56,7 +56,7 @@ def _last(
     low: float,
     high: float,
     kind: type[np.floating[Any]],
-    bits: type[np.signedinteger[Any]],  # that has as many bits
+    bits: type[np.signedinteger[Any]],  # integers of as many bits
 ) -> float:
     first, last = (int(kind(each).view(bits)) for each in (low, high))
     while last - first > 1:

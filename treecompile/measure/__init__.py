@@ -1,3 +1,3 @@
-"""The quality of a model on rows with known answers, and statistics of its rules.
+"""Measures models on rows with known answers, and computes statistics of rules.
 Used by learning, pruning, documents and reports.
 """

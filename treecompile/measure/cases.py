@@ -1,4 +1,4 @@
-"""Rows with known answers, and which conditions each of them satisfies."""
+"""Holds rows with known answers, and finds the conditions that each row satisfies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from treecompile.model.file.limits import MOST_SQUARES
 
 
 def squared_errors(actual: Array, predicted: Array | float) -> Floats:
-    """The squared difference for each row; the sum of all must be a usual double."""
+    """Return the squared difference for each row; refuse a sum that is too large."""
     with np.errstate(over="ignore", invalid="ignore"):
         squares = np.asarray((actual - predicted) ** 2, np.float64)
         check_squares(float(squares.sum()))
@@ -52,15 +52,15 @@ class Cases:
 
     @property
     def total(self) -> int:
-        """The sum of all counts."""
+        """The number of rows that all cases stand for."""
         return self.rows if self.counts is None else int(self.counts.sum())
 
     def amount(self, places: Positions) -> int:
-        """The sum of the counts of some rows, given by their positions."""
+        """Return the sum of the counts of some rows, given by their positions."""
         return len(places) if self.counts is None else int(self.counts[places].sum())
 
     def by_label(self, mask: Mask, labels: int) -> Array:
-        """How many of some rows have each label."""
+        """Count the rows in the mask that have each label."""
         counts = None if self.counts is None else self.counts[mask]
         return np.bincount(self.y[mask], counts, minlength=labels)
 
@@ -68,7 +68,7 @@ class Cases:
         return ConditionBits(body.features, self.columns, self.rows)
 
     def errors(self, value: ir.Label, body: ir.Body) -> Floats:
-        """The error of an answer on each row: 1 if wrong, or the squared difference."""
+        """Return the error of an answer per row: 1 if wrong, or squared distance."""
         if body.labels:
             costs = np.asarray(self.y != body.labels.index(value), np.float64)
         else:
@@ -79,7 +79,7 @@ class Cases:
         return costs if self.spread is None else costs + self.spread
 
     def stats(self, mask: Mask, body: ir.Body) -> ir.Stats | None:
-        """The statistics of the answers of some rows; None without rows."""
+        """Return the statistics of answers of rows in the mask; None without rows."""
         answers = self.y[mask]
         if not len(answers):
             return None
@@ -96,12 +96,12 @@ class Cases:
 
 
 def has_answer(y: Array, body: ir.AnyBody) -> Mask:
-    """Which rows have an answer that the model knows."""
+    """Mark the rows that have an answer that the model knows."""
     return (y >= 0) & (y < len(body.labels)) if body.labels else ~np.isnan(y)
 
 
 def known_cases(columns: Columns, y: Array, body: ir.AnyBody) -> Cases:
-    """The rows whose answer is known, and known to the model."""
+    """Return the rows whose answer is not missing and known to the model."""
     known = has_answer(y, body)
     if known.all():
         return Cases(columns, y)
@@ -116,7 +116,7 @@ KEPT = 256 << 20  # bytes
 
 
 class ConditionBits:
-    """Which rows satisfy which conditions.
+    """Finds which rows satisfy which conditions.
 
     Rules share most of their conditions, so each condition is evaluated once over all
     rows and kept as bits. The least recently used conditions are dropped when the
@@ -130,7 +130,7 @@ class ConditionBits:
 
         @lru_cache(max(64, KEPT // max(1, rows // 8)))
         def of(condition: ir.Condition) -> Bits:
-            """Where a condition holds; the bits after the last row are 0."""
+            """Return where a condition holds; the bits after the last row are 0."""
             column = columns[condition.feature]
             assert column is not None
             return packed(holds(condition, features[condition.feature], column))
@@ -138,7 +138,7 @@ class ConditionBits:
         self.of = of  # no method: the bits are freed with this object, not later
 
     def of_all(self, conditions: Sequence[ir.Condition]) -> Bits:
-        """Where all of these conditions hold."""
+        """Return where all of the conditions hold, as bits."""
         if not conditions:
             return packed(np.ones(self.rows, np.bool_))
         found = self.of(conditions[0])
@@ -147,27 +147,27 @@ class ConditionBits:
         return found
 
     def mask(self, conditions: Sequence[ir.Condition]) -> Mask:
-        """The same as a mask over the rows."""
+        """Return where all of the conditions hold, as a mask over the rows."""
         return unpacked(self.of_all(conditions), self.rows).view(np.bool_)
 
     def table(self, conditions: Sequence[ir.Condition]) -> NDArray[np.uint8]:
-        """One line for each condition, with 0 or 1 for each row."""
+        """Return a line for each condition, with 0 or 1 for each row."""
         if not conditions:
             return np.zeros((0, self.rows), np.uint8)
         return unpacked(np.stack([self.of(c) for c in conditions]), self.rows)
 
 
 def packed(mask: Mask) -> Bits:
-    """A mask as bits, with zeros after the last row up to a whole word."""
+    """Turn a mask into bits, with zeros after the last row up to a whole word."""
     bits = np.packbits(mask)
     return np.pad(bits, (0, -len(bits) % 8))
 
 
 def as_words(bits: Bits) -> NDArray[np.uint64]:
-    """The same bits, 64 rows to a word."""
+    """View bits as words of 64 rows."""
     return np.ascontiguousarray(bits).view(np.uint64)
 
 
 def unpacked(bits: Bits, rows: int) -> NDArray[np.uint8]:
-    """Bits as bytes that are 0 or 1."""
+    """Turn bits into bytes that are 0 or 1."""
     return np.unpackbits(bits, axis=-1, count=rows)

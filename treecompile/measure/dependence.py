@@ -1,9 +1,9 @@
-"""Partial dependence: how the margin of a forest depends on one feature, without data.
+"""Computes partial dependence: how a forest's margin depends on one feature.
 
-A value of the feature is followed down each tree. A split on the feature sends it to
-one branch. At any other split it goes both ways, weighted by the training rows that
-went there. So the other features are averaged over training, as far as the trees
-remember it. (This is the method `recursion` of scikit-learn.)
+No data is needed: a value of the feature is followed down each tree. A split on the
+feature sends it to one branch. At any other split it goes both ways, weighted by the
+training rows that took each. So the other features are averaged over training, as far
+as the trees remember it. (This is the method `recursion` of scikit-learn.)
 
 The trees are added up in double, and the link is not applied.
 """
@@ -21,16 +21,16 @@ from treecompile.model.arrays import Array, Floats
 from treecompile.model.batch import holds
 from treecompile.model.semantics import threshold
 
-MOST_STEPS = 60  # of the curve of a numeric feature
+MOST_STEPS = 60  # steps in the curve of a numeric feature
 BEYOND = 0.05  # how much wider the curve is than its thresholds, if no range is known
 HUGE = 1e100  # a threshold beyond it, such as 1e300, only tells missing values apart
 NO_FEATURE = -1
-UNKNOWN_WEIGHTS = (0.0, 1.0)  # what an importer writes that finds none
+UNKNOWN_WEIGHTS = (0.0, 1.0)  # importers write these if a file has no weights
 
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
-    """The margins that go with the values of one feature, on average."""
+    """The average margins that go with the values of one feature."""
 
     feature: int
     edges: tuple[float, ...]  # of a numeric feature: where each step begins and ends
@@ -42,7 +42,7 @@ class Dependence:
 def dependences(
     forest: ir.Forest, features: Sequence[int], training: ir.Training | None = None
 ) -> list[Dependence]:
-    """The dependence on each of the features; `training` may know their ranges."""
+    """Return the dependence on each given feature; `training` may know their ranges."""
     limits = _thresholds(forest)
     (mean,) = partial_margins(forest, NO_FEATURE, np.zeros(1))
     found = []
@@ -61,7 +61,7 @@ def dependences(
 
 
 def partial_margins(forest: ir.Forest, index: int, column: Array) -> Floats:
-    """The mean margin at each value of a feature: a column for each output.
+    """Return the mean margin at each value of a feature, with a column per output.
 
     The values are coded as in `batch`: numbers with NaN for missing, or category codes.
     """
@@ -90,10 +90,10 @@ def knows_weights(forest: ir.Forest) -> bool:
 def _added(
     member: ir.Member, index: int, column: Array, is_weighted: bool
 ) -> float | Array:
-    """What a tree adds on average, from the leaves upwards.
+    """Compute what a tree adds on average, from the leaves upwards.
 
-    Below most nodes, nothing depends on the feature: there it is one number (or one for
-    each output), and only elsewhere one for each value.
+    Below most nodes, nothing depends on the feature: there the result is one number (or
+    one for each output), and only elsewhere one for each value.
     """
     tree = member.tree
     is_one = len(member.outputs) == 1
@@ -125,7 +125,7 @@ def _added(
 def _followed(
     split: ir.Split, feature: ir.Feature, column: Array, found: Sequence[float | Array]
 ) -> Array:
-    """What is found below the branch that each value takes."""
+    """Return, for each value, the result below the branch that it takes."""
     *first, last = split.branches
     taken: float | Array = found[last.then]
     for branch in first:
@@ -138,7 +138,7 @@ def _followed(
 
 
 def _thresholds(forest: ir.Forest) -> list[set[float]]:
-    """The finite thresholds of each feature."""
+    """Return the finite thresholds of each feature."""
     found: list[set[float]] = [set() for _ in forest.features]
     for member in forest.members:
         for node in member.tree.nodes:
@@ -150,7 +150,7 @@ def _thresholds(forest: ir.Forest) -> list[set[float]]:
 
 
 def _edges(limits: set[float], known: ir.ColumnSummary | None) -> tuple[float, ...]:
-    """The edges of the steps: the thresholds, or some of many, and the two ends."""
+    """Return the edges of the steps: the thresholds (or some) and the two ends."""
     inner = sorted(limits)
     low = known.low if known else None
     high = known.high if known else None
@@ -167,7 +167,7 @@ def _ends(limits: Sequence[float]) -> tuple[float, float]:
     if not limits:
         return 0.0, 1.0
     low, high = limits[0], limits[-1]
-    # Halved first: the difference of two doubles may be too large for one.
+    # Both are halved first: their difference may be too large for a double.
     beyond = 2 * BEYOND * (high / 2 - low / 2)
     if low - beyond == low or high + beyond == high:
         beyond = BEYOND * max(abs(low), abs(high)) or BEYOND
@@ -176,6 +176,6 @@ def _ends(limits: Sequence[float]) -> tuple[float, float]:
 
 
 def _between(low: float, high: float) -> float:
-    """A number of the step, which has its upper edge and not its lower one."""
+    """Return a number in the step, which includes its upper edge only."""
     middle = low / 2 + high / 2
     return middle if low < middle < high else high

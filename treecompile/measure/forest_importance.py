@@ -1,7 +1,7 @@
-"""Which features the splits of a forest rely on.
+"""Computes which features the splits of a forest rely on.
 
-The importance of a feature is its share of the gain of all splits, in all trees. A
-library may not record gains. Then it is the feature's share of the number of splits.
+The importance of a feature is its share of the gain of all splits, in all trees. If a
+library records no gains, it is the feature's share of the number of splits.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SplitShares:
 
 
 def split_shares(forest: Forest) -> SplitShares:
-    """The importance of each feature of a forest."""
+    """Return the importance of each feature of a forest."""
     gains: list[list[float]] = [[] for _ in forest.features]
     for member in forest.members:
         for node in member.tree.nodes:

@@ -1,4 +1,4 @@
-"""The quality of a model on rows with known answers, and its predictions as CSV."""
+"""Measures a model on rows with known answers, and writes its predictions as CSV."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RuleQuality:
     tally: ir.RuleTally
 
     def cells(self, labels: Sequence[ir.Label]) -> list[str]:
-        """The rule, its answer, its rows, and how well it does."""
+        """Return the rule, its answer, its rows, and how well it does."""
         figure = f"{self.right:,}" if labels else f"{self.squared_error**0.5:.4g}"
         said = words.answer(self.rule.value, labels)
         return [self.rule.id, said, f"{self.rows:,}", figure if self.rows else ""]
@@ -151,7 +151,7 @@ class Evaluation(Shown):
 
 
 def _shares(parts: Array, wholes: Array) -> Array:
-    """The quotients; 0 where nothing is divided by nothing, as scikit-learn has it."""
+    """Return the quotients; 0 for 0 divided by 0, as in scikit-learn."""
     return np.divide(parts, wholes, out=np.zeros_like(parts), where=wholes > 0)
 
 
@@ -175,7 +175,7 @@ def evaluate(body: ir.AnyBody, columns: Columns, y: Array) -> Evaluation:
 def summed_up(
     body: ir.Body, quality: ir.Quality, counted: Sequence[ir.RuleTally], unknown: int
 ) -> Evaluation:
-    """The evaluation from the counts of each rule."""
+    """Make an evaluation from the tallies of all rules."""
     rules = []
     for rule, tally in zip(deciding(body).values(), counted, strict=True):
         right = tally.decided - int(tally.errors) if body.labels else 0
@@ -191,7 +191,7 @@ def read_cases(
     *,
     with_all: bool = False,
 ) -> Cases:
-    """The rows of a table with a known answer, with the columns that a program reads.
+    """Read the rows of a table with a known answer, and the columns a program reads.
 
     `with_all` includes features that the program never tests.
     """
@@ -238,7 +238,7 @@ def evaluate_on(
 def measured(
     program: Measured, training: Cases | None, validation: Cases | None
 ) -> Measured:
-    """The program with its quality on the given sets of cases."""
+    """Return the program with its quality on the given sets of cases."""
     if program.training is None:
         return program
     evaluations = (
@@ -251,7 +251,7 @@ def measured(
 def with_quality(
     program: Measured, training: Evaluation | None, validation: Evaluation | None
 ) -> Measured:
-    """The program with its quality on training and validation rows."""
+    """Return the program with its quality on training and validation rows."""
     assert program.training is not None
     summary = replace(
         program.training,
@@ -281,14 +281,14 @@ def measure(labels: Sequence[ir.Label], predicted: Array, actual: Array) -> ir.Q
 
 
 def quality_of_counts(confusion: Array) -> ir.ClassQuality:
-    """The quality of labels, from the rows by actual and predicted label."""
+    """Return the quality for labels, from the rows by actual and predicted label."""
     return ir.ClassQuality(tuple(tuple(map(int, row)) for row in confusion))
 
 
 def quality_of_sums(
     rows: int, absolute: float, squared: float, spread: float
 ) -> ir.ValueQuality:
-    """The quality of numbers, from sums over the rows.
+    """Return the quality of numbers, from sums over the rows.
 
     `absolute` and `squared` sum the errors, `spread` the squared distances of the
     answers from their mean.
@@ -303,7 +303,7 @@ def quality_of_sums(
 
 
 def accuracy(quality: ir.ClassQuality) -> float | None:
-    """The share of right answers; None without rows."""
+    """Return the share of right answers; None without rows."""
     total = rows_of(quality)
     return right_rows(quality) / total if total else None
 
@@ -314,7 +314,7 @@ PREDICTION = "prediction"
 def scored_csv(
     program: ir.AnyProgram, table: RawTable, na_values: tuple[str, ...] = ()
 ) -> str:
-    """The rows of a table as CSV, with the predictions in a last column."""
+    """Return the rows of a table as CSV, with the predictions in a last column."""
     if PREDICTION in table.names:
         raise DataError(
             f"there is a column {PREDICTION!r} already: rename or remove it"
@@ -346,7 +346,7 @@ class UnixLines:
 
 
 def _cell(value: Any) -> Any:
-    """A typed value for CSV; nothing if it is missing."""
+    """Return a value as CSV writes it; "" if it is missing."""
     if is_missing(value):
         return ""
     return str(value).lower() if is_boolean(value) else value

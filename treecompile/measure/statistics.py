@@ -1,6 +1,6 @@
-"""How often each rule applies and is right, and intervals for such shares.
+"""Computes how often each rule applies and is right, with intervals for the shares.
 
-`tallies` counts, once over whole columns; `figures` computes the rest from the counts,
+`tallies` counts once, over whole columns; `figures` computes all else from the counts,
 so that a model file stores only the counts.
 
 - Coverage: the share of all rows that satisfy the conditions of the rule.
@@ -60,7 +60,7 @@ def tallies(
 
 
 def _class_counts(body: ir.Body, y: Array, where: Positions) -> dict[int, ir.Stats]:
-    """The rows of each label that each place decides."""
+    """Count the rows of each label that each place decides."""
     size = len(body.labels)
     places, rows = _used(where)
     counts = np.bincount(rows * size + y, minlength=len(places) * size)
@@ -72,13 +72,13 @@ def _class_counts(body: ir.Body, y: Array, where: Positions) -> dict[int, ir.Sta
 
 
 def _used(where: Positions) -> tuple[Positions, Positions]:
-    """The places that occur, and which of them each row has; nothing is sorted."""
+    """Return the places that occur, and which of them each row has, without sorting."""
     is_used = np.bincount(where) > 0
     return np.flatnonzero(is_used), (np.cumsum(is_used) - 1)[where]
 
 
 def _moments(body: ir.Body, y: Array, where: Positions) -> dict[int, ir.Stats]:
-    """The same for numbers, in distances from the answer: their sums lose nothing."""
+    """Return the moments of rows that each place decides, by distances from answers."""
     places, rows = _used(where)
     rules = deciding(body)
     answers = np.array([float(rules[place].value) for place in places.tolist()])
@@ -116,7 +116,7 @@ class Figures:
 def figures(
     body: ir.AnyBody, counted: Sequence[ir.RuleTally], actual: Sequence[float] | None
 ) -> list[Figures]:
-    """The figures of all rules; `actual` has the rows of each label, if known."""
+    """Return the figures of all rules; `actual` has the rows per label, if known."""
     if isinstance(body, ir.Forest):
         return []  # it has no rules
     total = left = sum(tally.decided for tally in counted)
@@ -135,7 +135,7 @@ def figures(
         if rows:
             low, high = wilson(right, rows)
             usual = 0.0
-            if actual and rule.id != DIVIDED:  # which has no answer of its own
+            if actual and rule.id != DIVIDED:  # it has no answer of its own
                 usual = actual[body.labels.index(rule.value)]
             lift = _ratio(right / rows * total, usual)
             made = replace(made, confidence=right / rows, low=low, high=high, lift=lift)
@@ -152,13 +152,13 @@ def _deviation(errors: float, rows: int) -> float | None:
 
 
 def wilson(right: float, rows: float) -> tuple[float, float]:
-    """The Wilson interval of a share."""
+    """Return the Wilson interval of a share."""
     share, z2 = right / rows, DEVIATE**2
     middle = share + z2 / (2 * rows)
     spread = DEVIATE * (share * (1 - share) / rows + z2 / (4 * rows**2)) ** 0.5
     whole = 1 + z2 / rows
     low, high = (middle - spread) / whole, (middle + spread) / whole
-    # For no rows, and for all, the ends are exactly 0 and 1.
+    # If no row is right, or all rows are, that end is exactly 0 or 1.
     return (0.0 if right == 0 else low), (1.0 if right == rows else high)
 
 
@@ -170,7 +170,7 @@ DEVIATES = (4.0, 3.09, 2.58, 2.33, 1.65, 1.28, 0.84, 0.25, 0.0)
 
 
 def deviate(cf: float) -> float:
-    """The standard deviations for a confidence level, interpolated."""
+    """Return the standard deviations for a confidence level, interpolated."""
     place = max(1, bisect_left(LEVELS, cf))
     low, high = LEVELS[place - 1], LEVELS[place]
     share = (cf - low) / (high - low)
@@ -178,7 +178,7 @@ def deviate(cf: float) -> float:
 
 
 def added_errors(cases: Floats, errors: Floats, cf: float) -> Floats:
-    """The errors to expect in addition to those seen; cases are above 0."""
+    """Return the errors to expect in addition to those seen; cases are above 0."""
     none = cases * (1 - cf ** (1 / cases))
     share = np.where(errors < 1e-6, 0.0, errors)
     result = np.where(share == 0.0, none, none + share * (_some(cases, 1.0, cf) - none))
@@ -186,7 +186,7 @@ def added_errors(cases: Floats, errors: Floats, cf: float) -> Floats:
 
 
 def _some(cases: Floats, errors: Floats | float, cf: float) -> Floats:
-    """The same where at least one error was seen."""
+    """Return the additional errors to expect after at least one error."""
     z2 = deviate(cf) ** 2
     seen = errors + 0.5
     inside = np.maximum(z2 * (seen * (1 - seen / cases) + z2 / 4), 0.0)
@@ -195,14 +195,14 @@ def _some(cases: Floats, errors: Floats | float, cf: float) -> Floats:
 
 
 def best_labels(counts: Floats, current: Positions) -> Positions:
-    """The most common label of each node; in a tie the current one."""
+    """Return the most common label of each node; in a tie the current one."""
     nodes = np.arange(len(counts))
     heaviest = counts.argmax(axis=1)
     return np.where(counts[nodes, heaviest] > counts[nodes, current], heaviest, current)
 
 
 def leaf_errors(counts: Floats, label: Positions, cf: float) -> Floats:
-    """The errors to expect in leaves; 0 without cases."""
+    """Return the errors to expect in leaves; 0 without cases."""
     cases = counts.sum(axis=1)
     errors = cases - counts[np.arange(len(counts)), label]
     expected = errors + added_errors(np.where(cases > 0, cases, 1.0), errors, cf)

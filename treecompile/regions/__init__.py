@@ -1,3 +1,3 @@
-"""What a feature may still be, and which rows a set of conditions accepts.
+"""Computes with regions of features and boxes of rows: what conditions accept.
 Used by passes, analysis and verification.
 """

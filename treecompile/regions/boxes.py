@@ -1,13 +1,13 @@
-"""An ordered list of rules as boxes, and the search through its decisions.
+"""Turns an ordered list of rules into boxes, and divides boxes until they are decided.
 
 A subproblem is a box together with the rules that may still decide a row in it. It is
-split in two by asking whether the value of one feature lies in a region. Rules that
-cannot hold on a side are dropped there, and so are those behind the first rule that
-holds everywhere on it. A subproblem with one rule left is decided.
+split in two by asking whether the value of one feature lies in a region. On each side,
+rules that cannot hold are dropped, and so are all rules after the first one that holds
+everywhere on the side. A subproblem with one rule left is decided.
 
-For speed, the regions of all rules on one feature are kept in arrays: the ends of
-intervals, or a code for each different set of categories. So one operation compares a
-region with the regions of all rules.
+For speed, the regions of all rules on one feature are kept in arrays, called a column:
+the ends of intervals, or a code for each different set of categories. So one operation
+compares a region with the regions of all rules.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from treecompile.model.ir import Condition
 from treecompile.regions.region import CategorySet, Interval, Region
 from treecompile.regions.space import Box, Space
 
-SAMPLE = 256  # rules that are looked at to find a split
-FEATURES = 8  # that are looked at to find a split
-FEW = 6  # rules of which only the first is looked at
-CANDIDATES = 4  # splits that are tried out before one is taken
-STEPS = 100_000  # of a search; a step takes less than a millisecond
-PAIRS = 50_000  # comparisons of a region with that of a rule that count as a step
-RULES = 3_000  # of a subproblem that are split in one step
-COLUMN = 30  # rules that take as long to split as it takes to look at a feature
-WIDE = 1024  # categories that are compared as fast as numbers
+SAMPLE = 256  # how many rules are looked at to find a split
+FEATURES = 8  # how many features are looked at to find a split
+FEW = 6  # with so few rules, only the first is looked at
+CANDIDATES = 4  # how many splits are tried before one is taken
+STEPS = 100_000  # steps of a search, each less than a millisecond
+PAIRS = 50_000  # comparisons of two regions that count as a step
+RULES = 3_000  # how many rules of a subproblem are split in one step
+COLUMN = 30  # looking at a feature takes as long as splitting so many rules
+WIDE = 1024  # so many categories are compared as fast as numbers
 
 Rules = NDArray[np.int64]  # positions of rules in their list
 Offer = tuple[float, Region]  # a region to split at, and its cost
@@ -50,7 +50,7 @@ class SearchBudget:
             raise OptionError(f"--budget {self.left}: expected 1 or more")
 
     def spend(self, steps: int = 1) -> bool:
-        """Take the steps, if there are that many."""
+        """Take some steps; if fewer are left, take those and return False."""
         if steps > self.left:
             self.left = 0
             return False
@@ -61,12 +61,12 @@ class SearchBudget:
 @dataclass(frozen=True, slots=True)
 class Subproblem:
     box: Box
-    rules: Rules  # that may decide, in order; the last of them holds everywhere
-    left: Rules  # for each, on how many features it does not hold everywhere
+    rules: Rules  # those that may decide, in order; the last holds everywhere
+    left: Rules  # for each rule, on how many features it may fail
 
     @property
     def decider(self) -> int | None:
-        """The rule that decides every row of the box."""
+        """The rule that decides every row of the box, or None."""
         return None if self.left[0] else int(self.rules[0])
 
     @property
@@ -84,7 +84,7 @@ class BoxSplit:
 
 
 class Boxes:
-    """The rules of a list, and behind them the default, which holds everywhere."""
+    """The boxes of the rules of a list, and last of the default: everything."""
 
     def __init__(self, space: Space, rules: Sequence[Sequence[Condition]]) -> None:
         self.space = space
@@ -102,15 +102,15 @@ class Boxes:
         self.width = 1 + widest // WIDE
 
     def work(self, problem: Subproblem) -> int:
-        """How long it takes to split a subproblem, in rules."""
+        """Estimate how long it takes to split a subproblem, in rules."""
         return len(problem.rules) * self.width + COLUMN * len(self.columns)
 
     def steps(self, problem: Subproblem) -> int:
-        """The same in steps of a search."""
+        """Estimate how long it takes to split a subproblem, in steps of a search."""
         return 1 + self.work(problem) // RULES
 
     def start(self, box: Box | None = None, end: int | None = None) -> Subproblem:
-        """All rules on a box; or those before `end`, which then closes the list."""
+        """Return all rules on a box; or those before `end`, which closes the list."""
         box = self.space.everything if box is None else box
         last = len(self.boxes) - 1 if end is None else end
         before = int(np.searchsorted(self.possible, last))
@@ -122,7 +122,7 @@ class Boxes:
         return _closed(box, rules, left)
 
     def meeting(self, box: Box, rules: Rules) -> Rules:
-        """Those of the rules that hold somewhere in a box."""
+        """Return those of the rules that hold somewhere in a box."""
         for index, column in self.columns.items():
             if box[index] != self.space.everything[index]:
                 rules = rules[column.meets(rules, box[index])]
@@ -131,7 +131,7 @@ class Boxes:
     def narrow(
         self, problem: Subproblem, index: int, region: Region
     ) -> Subproblem | None:
-        """The part of a subproblem within a region of a feature."""
+        """Return the part of a subproblem within a region; None if it is empty."""
         column = self.columns[index]
         old = problem.box[index]
         new = old.meet(region)
@@ -149,10 +149,10 @@ class Boxes:
         return _closed(box, problem.rules[meets], left[meets])
 
     def best(self, problem: Subproblem) -> tuple[Subproblem, Subproblem, BoxSplit]:
-        """The split that leaves least to ask, with its two sides.
+        """Return the two sides of the split that leaves least to ask, and the split.
 
-        Ideally both sides have half of the rules, and no rule is on both: the tests of
-        a rule that is on both sides are written twice.
+        Ideally each side has half of the rules, and no rule is on both sides: the tests
+        of such a rule are written twice.
         """
         found: tuple[float, Subproblem, Subproblem, BoxSplit] | None = None
         for split in self.candidates(problem):
@@ -168,7 +168,7 @@ class Boxes:
         return found[1:]
 
     def candidates(self, problem: Subproblem) -> list[BoxSplit]:
-        """Splits that are worth trying; at least one has rows on both sides."""
+        """Return splits worth trying; at least one has rows on both sides."""
         chosen = self.offers(problem) if len(problem.rules) > FEW else []
         # A split that settles a test of the first rule can decide a side at once.
         first = self.boxes[problem.rules[0]]
@@ -185,7 +185,7 @@ class Boxes:
         return chosen
 
     def offers(self, problem: Subproblem) -> list[BoxSplit]:
-        """The splits that divide the rules best, by how many are on each side."""
+        """Return the splits that divide the rules best, by the number on each side."""
         rules = problem.rules
         if len(rules) > SAMPLE:
             step = len(rules) // SAMPLE + 1
@@ -198,7 +198,7 @@ class Boxes:
         return [split for _, _, split in sorted(found)[:CANDIDATES]]
 
     def features(self, problem: Subproblem, rules: Rules) -> list[int]:
-        """The features on which most rules are not settled yet."""
+        """Return the features on which most rules are not settled yet."""
         settled = sorted(
             (int(np.count_nonzero(column.holds(rules, problem.box[index]))), index)
             for index, column in self.columns.items()
@@ -208,7 +208,7 @@ class Boxes:
 
 
 def _closed(box: Box, rules: Rules, left: Rules) -> Subproblem:
-    """A subproblem without the rules behind the first that holds everywhere."""
+    """Return a subproblem that ends with the first rule that holds everywhere."""
     end = int(np.argmin(left != 0)) + 1
     return Subproblem(box, rules[:end], left[:end])
 
@@ -218,7 +218,7 @@ def _cost(size: float) -> float:
 
 
 def _dividing(box: Region, region: Region) -> list[Region]:
-    """Where to divide a box to find out whether a row lies in a region.
+    """Return where to divide a box to find out whether a row lies in a region.
 
     Intervals begin at the lowest number, so that the rest is an interval too.
     """
@@ -246,7 +246,7 @@ class IntervalColumn:
         self.missing: Mask = np.array([region.missing for region in known])
 
     def meets(self, rules: Rules, region: Region) -> Mask:
-        """Which rules hold somewhere in a region."""
+        """Mark the rules that hold somewhere in a region."""
         assert isinstance(region, Interval)
         low, high = region.low, region.high
         known = np.maximum(self.low[rules], low) < np.minimum(self.high[rules], high)
@@ -254,7 +254,7 @@ class IntervalColumn:
         return result
 
     def holds(self, rules: Rules, region: Region) -> Mask:
-        """Which rules hold everywhere in a region."""
+        """Mark the rules that hold everywhere in a region."""
         assert isinstance(region, Interval)
         if not region.has_known:
             return self.missing[rules]
@@ -263,9 +263,9 @@ class IntervalColumn:
         return result & self.missing[rules] if region.missing else result
 
     def splits(self, rules: Rules, region: Region) -> Iterator[Offer]:
-        """The best threshold within a region, the missing value on either side.
+        """Yield the best threshold in a region, for the missing value on either side.
 
-        Each comes with its cost, by how many rules are on each side.
+        Each comes with its cost, from the numbers of rules on the two sides.
         """
         assert isinstance(region, Interval)
         low = np.maximum(self.low[rules], region.low)
@@ -305,19 +305,19 @@ class SetColumn:
         self.codes = np.array([code[bits] for bits in sets], dtype=np.int64)
 
     def meets(self, rules: Rules, region: Region) -> Mask:
-        """Which rules hold somewhere in a region."""
+        """Mark the rules that hold somewhere in a region."""
         assert isinstance(region, CategorySet)
         bits = region.bits
         return self.judged(rules, lambda own: bool(own & bits))
 
     def holds(self, rules: Rules, region: Region) -> Mask:
-        """Which rules hold everywhere in a region."""
+        """Mark the rules that hold everywhere in a region."""
         assert isinstance(region, CategorySet)
         bits = region.bits
         return self.judged(rules, lambda own: not bits & ~own)
 
     def judged(self, rules: Rules, judge: Callable[[int], bool]) -> Mask:
-        """What is true of the set of each rule; each different set is judged once."""
+        """Apply `judge` to the set of each rule, but once only to equal sets."""
         codes, sets = self.codes[rules], self.sets
         if len(codes) < len(sets):
             asked, codes = np.unique(codes, return_inverse=True)
@@ -326,10 +326,10 @@ class SetColumn:
         return table[codes]
 
     def splits(self, rules: Rules, region: Region) -> Iterator[Offer]:
-        """The sets that rules ask for: the two best of the most frequent."""
+        """Yield the two best of the sets for which rules ask most often."""
         assert isinstance(region, CategorySet)
         counts = np.bincount(self.codes[rules])
-        parts: dict[int, int] = {}  # what rules take of the region, and how many do
+        parts: dict[int, int] = {}  # part of the region: how many rules take it
         for code in np.flatnonzero(counts):
             inner = self.sets[code] & region.bits
             parts[inner] = parts.get(inner, 0) + int(counts[code])

@@ -1,7 +1,7 @@
-"""Rules over the features that they test, and whether a search can hold them.
+"""Drops untested features of rules, and says if their boxes fit into memory.
 
-The search through the boxes of rules keeps a region of each rule for each feature. So
-features that no rule tests are left out first, and lists that would still take
+A search through the boxes of rules keeps a region for each rule and each feature. So
+features that no rule tests are left out first, and lists of rules that would still take
 gigabytes are not searched.
 """
 
@@ -13,11 +13,11 @@ from treecompile.model.ir import Kind, RuleSet
 from treecompile.model.semantics import conditions, required_features
 
 MOST_REGIONS = 10_000_000  # rules x tested features
-MOST_SET_BYTES = 1 << 26  # of the different sets of categories, with a bit for each
+MOST_SET_BYTES = 1 << 26  # for the different sets, with a bit per category
 
 
 def tested_only(rules: RuleSet) -> tuple[RuleSet, tuple[int, ...]]:
-    """The same rules over the features that they test, and the indices of these."""
+    """Return the rules over only the features they test, and the features' indices."""
     kept = required_features(rules)
     if len(kept) == len(rules.features):
         return rules, kept
@@ -37,7 +37,7 @@ def tested_only(rules: RuleSet) -> tuple[RuleSet, tuple[int, ...]]:
 
 
 def is_searchable(rules: RuleSet) -> bool:
-    """Whether the memory can hold the boxes of the rules."""
+    """Whether the boxes of the rules fit into memory."""
     if len(required_features(rules)) * len(rules.rules) > MOST_REGIONS:
         return False
     tested = (rules.features[test.feature] for test in set(conditions(rules)))

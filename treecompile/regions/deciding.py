@@ -1,4 +1,4 @@
-"""Which rules of a list decide some row: most by samples, the others by a search."""
+"""Finds the rules of a list that decide some row: by samples, then by a search."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from treecompile.regions.region import (
 )
 from treecompile.regions.space import Box
 
-TRIED = 4  # rows from the box of each rule
+TRIED = 4  # rows drawn from the box of each rule
 MOST_TRIED = 500_000_000  # rows x rules
-LIMITS = (100, 10_000)  # steps for one rule, before the others had their turn
-HELD = 20_000_000  # rules of the subproblems of a search, for the memory
+LIMITS = (100, 10_000)  # steps for one rule in the first rounds
+HELD = 20_000_000  # rules in the subproblems of a search, to bound the memory
 SEED = 0
 
 Codes = NDArray[np.int64]  # indices of `parts` of a feature; -1: missing, the last
@@ -36,15 +36,15 @@ Codes = NDArray[np.int64]  # indices of `parts` of a feature; -1: missing, the l
 def deciding(
     rules: ir.RuleSet, boxes: Boxes, budget: SearchBudget
 ) -> tuple[dict[int, Box], list[int]]:
-    """A box for each rule that decides somewhere, and the rules that are undecided.
+    """Return a box for each rule that decides some row, and the undecided rules.
 
-    The default counts as a rule. A rule that is in neither result never decides.
+    The default counts as a rule. A rule in neither result never decides.
 
-    Most rules decide one of a few sampled rows. For each of the others, the rows of its
-    box that no earlier rule takes are searched exhaustively.
+    Most rules decide one of a few sampled rows. For every other rule, its box is
+    searched exhaustively for rows that no earlier rule takes.
     """
     known = _tried(rules, boxes) if budget.left else {}
-    # The default first: whether the rules are complete matters most.
+    # The default comes first: whether the rules are complete matters most.
     possible = (boxes.possible[-1], *boxes.possible[:-1])
     open_rules = [number for number in map(int, possible) if number not in known]
     for limit in (*LIMITS, budget.left):
@@ -68,9 +68,10 @@ def deciding(
 def _uncovered(
     boxes: Boxes, number: int, budget: SearchBudget
 ) -> tuple[bool, Box | None]:
-    """Whether the search came to an end, and rows of a rule that no earlier rule takes.
+    """Search for rows of a rule that no earlier rule takes.
 
-    The side with fewer rules is searched first: there an uncovered row is likelier.
+    Return whether the search came to an end, and a box of such rows, if any. The side
+    with fewer rules is searched first, as an uncovered row is likelier there.
     """
     if not budget.spend(1 + number * len(boxes.columns) * boxes.width // PAIRS):
         return False, None
@@ -92,7 +93,7 @@ def _uncovered(
 
 
 def _tried(rules: ir.RuleSet, boxes: Boxes) -> dict[int, Box]:
-    """The rules that decide one of a few rows from the box of each rule."""
+    """Return the rules that decide one of a few rows drawn from the boxes."""
     dice = np.random.default_rng(SEED)
     inside = [box for box in boxes.boxes for _ in range(TRIED) if box is not None]
     size = len(inside) * (sum(1 for _ in conditions(rules)) + len(rules.rules))
@@ -125,14 +126,14 @@ def _tried(rules: ir.RuleSet, boxes: Boxes) -> dict[int, Box]:
 
 
 def _highs(divided: Sequence[Region]) -> list[float]:
-    """The upper ends of the parts, without that of the missing value."""
+    """Return the upper ends of the parts, without the part of missing values."""
     return [part.high for part in divided[:-1] if isinstance(part, Interval)]
 
 
 def _codes(
     divided: Sequence[Region], regions: Sequence[Region], dice: np.random.Generator
 ) -> Codes:
-    """A random part of each interval, with a known value where there is one."""
+    """Draw a part in each interval, with a known value where there is one."""
     highs = _highs(divided)
     ends = [(r.low, r.high) for r in regions if isinstance(r, Interval)]
     first, end = np.searchsorted(highs, np.array(ends).T, side="right")
@@ -144,7 +145,7 @@ def _codes(
 def _categories(
     regions: Sequence[Region], feature: ir.Feature, dice: np.random.Generator
 ) -> Codes:
-    """The code of a random category of each set: a known one, or an unseen one."""
+    """Draw the code of a category in each set: known or unseen, else missing."""
     within: dict[Region, Codes] = {}
     codes = []
     for region in regions:

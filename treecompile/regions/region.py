@@ -1,4 +1,4 @@
-"""What a feature may still be, under conditions that must all hold.
+"""Represents the values that a feature may have if some conditions all hold.
 
     x > 3 and x <= 5               Interval(3.0, 5.0, missing=False)
     x <= 5 (or missing)            Interval(-inf, 5.0, missing=True)
@@ -6,8 +6,9 @@
     colour in {green, red}         CategorySet(0b11000)    of blue, green, red
     colour not in {red}            CategorySet(0b01110)    unseen colours included
 
-Two regions of a feature are equal exactly if they hold the same values, whichever
-conditions they come from. A region gives back the fewest conditions that say the same.
+Such a region is an Interval or a CategorySet. Two regions of a feature are equal
+exactly if they contain the same values, whichever conditions they come from. A region
+can be turned back into the fewest conditions that say the same.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Interval:
 
     @property
     def has_known(self) -> bool:
-        """Whether some number or category lies in it."""
+        """Whether the region contains a number or category."""
         return self.low < self.high
 
     @property
@@ -55,21 +56,21 @@ class Interval:
         return self.low >= self.high and not self.missing
 
     def meet(self, other: Region) -> Interval:
-        """The values that are in both."""
+        """Return the values that are in both regions."""
         assert isinstance(other, Interval)
         low = other.low if other.low > self.low else self.low
         high = other.high if other.high < self.high else self.high
         return interval(low, high, self.missing and other.missing)
 
     def overlaps(self, other: Region) -> bool:
-        """Whether some value is in both."""
+        """Whether some value is in both regions."""
         assert isinstance(other, Interval)
         if self.missing and other.missing:
             return True
         return max(self.low, other.low) < min(self.high, other.high)
 
     def contains(self, other: Region) -> bool:
-        """Whether every value of the other is in this one."""
+        """Whether every value of the other region is in this one."""
         assert isinstance(other, Interval)
         if other.missing and not self.missing:
             return False
@@ -77,7 +78,7 @@ class Interval:
         return is_within or not other.has_known
 
     def unite(self, other: Region) -> Interval | None:
-        """The values that are in either; None if there is a gap between them."""
+        """Return the values in either region; None if there is a gap between them."""
         assert isinstance(other, Interval)
         missing = self.missing or other.missing
         if not self.has_known or not other.has_known:
@@ -89,7 +90,7 @@ class Interval:
         return Interval(low, high, missing)
 
     def without(self, other: Region) -> Interval:
-        """The values that are not in the other; they must be one interval."""
+        """Return the values that are not in the other; they must be one interval."""
         assert isinstance(other, Interval)
         missing = self.missing and not other.missing
         if not other.has_known:
@@ -102,9 +103,9 @@ class Interval:
     def conditions(
         self, index: int, feature: ir.Feature
     ) -> tuple[ir.Condition, ...] | None:
-        """The fewest conditions that hold here and nowhere else.
+        """Return the fewest conditions that hold here and nowhere else.
 
-        None if no value is in the region, and no condition if every value is.
+        None if no value is in the region; no conditions if every value is.
         """
         if not self.has_known:
             absent = bound(index, feature, ir.Op.GT, inf, True)
@@ -118,14 +119,14 @@ class Interval:
 
 
 def interval(low: float, high: float, missing: bool) -> Interval:
-    """An interval between two ends, which may leave nothing."""
+    """Return the interval between two ends, in its only form if it is empty."""
     return Interval(low, high, missing) if low < high else Interval(-inf, -inf, missing)
 
 
 def bound(
     index: int, feature: ir.Feature, op: ir.Op, end: float, missing: bool
 ) -> ir.Condition:
-    """The condition that cuts a feature at the end of an interval."""
+    """Return the condition that cuts a feature at the end of an interval."""
     if feature.kind is ir.Kind.NUMERIC:
         return ir.Condition(index, op, end, missing)
     place = -1 if end == inf else int(end)
@@ -175,7 +176,7 @@ class CategorySet:
         return CategorySet(self.bits & ~other.bits)
 
     def members(self, feature: ir.Feature) -> tuple[ir.Category, ...]:
-        """The known categories, in the order of the feature."""
+        """Return the known categories, in the order of the feature."""
         digits = f"{self.bits >> FIRST:b}"[::-1]
         if 8 * digits.count("1") > len(digits):
             return tuple(compress(feature.categories, map("1".__eq__, digits)))
@@ -206,7 +207,7 @@ Regions = dict[int, Region]  # by the index of a feature; features not tested ar
 
 
 def everything(feature: ir.Feature) -> Region:
-    """Every value of a feature, unseen and missing ones included."""
+    """Return the region of all values of a feature, with unseen and missing ones."""
     if feature.kind is not ir.Kind.CATEGORICAL:
         return Interval(-inf, inf, missing=True)
     return CategorySet(_every_bit(feature))
@@ -220,7 +221,7 @@ def _every_bit(feature: ir.Feature) -> int:
 
 
 def _bits(categories: Iterable[ir.Category], feature: ir.Feature) -> int:
-    """The bits of some categories, in time linear in the number of all."""
+    """Return the bits of categories, in time linear in the number of all."""
     place_of = places(feature.categories)
     marked = bytearray(len(feature.categories) // 8 + 1)
     for category in categories:
@@ -230,7 +231,7 @@ def _bits(categories: Iterable[ir.Category], feature: ir.Feature) -> int:
 
 
 def where(condition: ir.Condition, feature: ir.Feature) -> Region:
-    """The values that satisfy a condition."""
+    """Return the region of the values that satisfy a condition."""
     if condition.op is ir.Op.LE:
         return interval(-inf, _end(condition, feature), condition.missing)
     if condition.op is ir.Op.GT:
@@ -249,7 +250,7 @@ def _end(condition: ir.Condition, feature: ir.Feature) -> float:
 
 
 def at(value: ir.Value, feature: ir.Feature) -> Region:
-    """The smallest region that holds a value: what no condition tells from it."""
+    """Return the smallest region with a value: all that no condition tells from it."""
     if feature.kind is ir.Kind.CATEGORICAL:
         if value is None or value != value:
             return CategorySet(MISSING)
@@ -267,14 +268,14 @@ def at(value: ir.Value, feature: ir.Feature) -> Region:
 
 
 def category_at(code: int, feature: ir.Feature) -> CategorySet:
-    """The set of one category, by its code: -1 is missing, one above all is unseen."""
+    """Return the set of one category, by its code; -1: missing, len: unseen."""
     if code < 0:
         return CategorySet(MISSING)
     return CategorySet(UNSEEN if code == len(feature.categories) else 1 << FIRST + code)
 
 
 def region_of(conditions: Iterable[ir.Condition], feature: ir.Feature) -> Region:
-    """The values that satisfy all conditions on a feature."""
+    """Return the region of the values that satisfy all conditions on a feature."""
     found: Region | None = None
     for condition in conditions:
         own = where(condition, feature)
@@ -283,7 +284,7 @@ def region_of(conditions: Iterable[ir.Condition], feature: ir.Feature) -> Region
 
 
 def rule_regions(rule: ir.Rule, features: Sequence[ir.Feature]) -> Regions:
-    """What a rule accepts of each feature that it tests."""
+    """Return the region that a rule accepts of each feature that it tests."""
     found: Regions = {}
     for condition in rule.conditions:
         index = condition.feature
@@ -297,9 +298,9 @@ def intersect(
 ) -> tuple[ir.Condition, ...] | None:
     """Merge conditions on one feature into the fewest that say the same.
 
-    At most a lower and an upper bound for numbers and ordinals, one set for categories,
-    nothing for what always holds; None if nothing satisfies them, not even a missing
-    value.
+    The result is at most a lower and an upper bound for numbers and ordinals, one set
+    for categories, () for what always holds, and None if no value satisfies the
+    conditions, not even a missing one.
     """
     if not conditions:
         return ()
@@ -319,9 +320,9 @@ def intersect(
 def _bounds(
     conditions: Sequence[ir.Condition], feature: ir.Feature
 ) -> tuple[ir.Condition, ...] | None:
-    """The region of conditions on a number; those that still bound it are kept.
+    """Merge conditions on a number, and keep those that still bound it.
 
-    The tests of a large tree are merged here, a hundred thousand times.
+    Compiling a large tree calls this a hundred thousand times.
     """
     low, high, missing = -inf, inf, True
     lowest: ir.Condition | None = None
@@ -348,10 +349,10 @@ def _bounds(
 
 
 def parts(feature: ir.Feature, conditions: Iterable[ir.Condition]) -> list[Region]:
-    """The regions into which conditions cut a feature, the missing value last.
+    """Return the regions into which conditions cut a feature, the missing value last.
 
-    They are disjoint, cover every value, and no condition tells two values of one
-    apart: numbers between two thresholds, single categories, the unseen ones.
+    They are disjoint and cover every value, and no condition distinguishes two values
+    of one region: numbers between two thresholds, single categories, unseen ones.
     """
     if feature.kind is ir.Kind.CATEGORICAL:
         every = _every_bit(feature)

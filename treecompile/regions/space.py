@@ -1,4 +1,4 @@
-"""Boxes of rows: a region of every feature.
+"""Computes with boxes of rows: a box is a region of every feature.
 
 Whether a box is empty, or lies within another, is decided exactly and never sampled.
 """
@@ -27,7 +27,7 @@ Box = tuple[Region, ...]
 
 
 class Space:
-    """All rows over some features."""
+    """The space of all rows over some features, and operations on its boxes."""
 
     def __init__(self, features: Sequence[ir.Feature]) -> None:
         self.features = features
@@ -35,20 +35,20 @@ class Space:
         self.where = cache(self.region)
 
     def region(self, test: ir.Condition) -> Region:
-        """The values that satisfy a condition; `where` remembers them."""
+        """Return the values that satisfy a condition; `where` caches the result."""
         return where(test, self.features[test.feature])
 
     def narrow(self, box: Box, index: int, region: Region) -> Box | None:
-        """The part of a box within a region of one feature; None if there is none."""
+        """Return the part of a box within a region of one feature; None if empty."""
         met = box[index].meet(region)
         return None if met.is_empty else (*box[:index], met, *box[index + 1 :])
 
     def cut(self, box: Box, test: ir.Condition) -> Box | None:
-        """The part of a box where a condition holds; None if there is none."""
+        """Return the part of a box where a condition holds; None if empty."""
         return self.narrow(box, test.feature, self.where(test))
 
     def inside(self, tests: Iterable[ir.Condition]) -> Box | None:
-        """Where all conditions hold; None if that is nowhere."""
+        """Return the box where all conditions hold; None if it is empty."""
         box = list(self.everything)
         for test in tests:
             met = box[test.feature].meet(self.where(test))
@@ -58,7 +58,7 @@ class Space:
         return tuple(box)
 
     def conditions(self, box: Box) -> tuple[ir.Condition, ...]:
-        """The fewest conditions that hold in a box and nowhere else."""
+        """Return the fewest conditions that hold in a box and nowhere else."""
         pairs = zip(self.features, box, strict=True)
         return tuple(
             condition
@@ -67,7 +67,7 @@ class Space:
         )
 
     def row(self, box: Box, columns: Sequence[ir.ColumnSummary] = ()) -> ir.Row:
-        """A row within a box, with usual values where possible."""
+        """Return a row within a box, with usual values where possible."""
         usual = [(column.low or 0.0, column.high or 0.0) for column in columns]
         usual = usual or [(0.0, 0.0)] * len(box)
         return tuple(map(value_inside, box, self.features, usual))
@@ -75,9 +75,9 @@ class Space:
     def tests(
         self, index: int, box: Region, region: Region
     ) -> tuple[ir.Condition, ir.Condition]:
-        """A condition and its negation that divide a box at a region of one feature.
+        """Return a condition and its negation that divide a box at a region.
 
-        An interval begins at the lowest number.
+        The region is of one feature; an interval must begin at the lowest number.
         """
         feature = self.features[index]
         if isinstance(region, Interval):
@@ -97,7 +97,7 @@ class Space:
 
 
 def example(body: ir.Body, columns: Sequence[ir.ColumnSummary] = ()) -> ir.Row:
-    """A row inside the first leaf or rule that a row can reach."""
+    """Return a row inside the first leaf or rule that a row can reach."""
     space = Space(body.features)
     if isinstance(body, ir.RuleSet):
         tests = [rule.conditions for rule in body.rules]
@@ -110,7 +110,7 @@ def example(body: ir.Body, columns: Sequence[ir.ColumnSummary] = ()) -> ir.Row:
 def value_inside(
     region: Region, feature: ir.Feature, usual: tuple[float, float]
 ) -> ir.Value:
-    """A value of a region that is not empty: the first category, a usual number."""
+    """Return a value of a non-empty region: the first category, or a usual number."""
     if isinstance(region, CategorySet):
         if region.has_known:
             return region.members(feature)[0]
@@ -123,7 +123,7 @@ def value_inside(
 
 
 def _numbers(region: Interval, usual: tuple[float, float]) -> Iterator[float | None]:
-    """Numbers of a region, the most readable of the usual range first."""
+    """Yield numbers of a region, readable ones of the usual range first."""
     start, end = max(region.low, usual[0]), min(region.high, usual[1])
     middle = start + (end - start) / 2
     candidates = [region.high, region.low + 1.0, nextafter(region.low, inf)]
@@ -136,7 +136,7 @@ def _numbers(region: Interval, usual: tuple[float, float]) -> Iterator[float | N
 
 
 def unseen(feature: ir.Feature) -> ir.Value:
-    """A category that training never saw; None where every value is known."""
+    """Return a category that training never saw; None if all values are known."""
     match feature.type:
         case ir.ValueType.STR:
             text = "unseen"

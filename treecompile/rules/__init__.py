@@ -1,3 +1,3 @@
-"""Tree -> RuleSet: extraction, passes, post-pruning, and the rule language.
-Every step takes a rule set and returns one.
+"""Turns trees into rule sets, simplifies and prunes these, and reads and writes rules.
+Every step after the extraction takes a rule set and returns one.
 """

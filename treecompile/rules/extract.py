@@ -1,7 +1,8 @@
-"""Tree -> RuleSet: every path from the root to a leaf becomes a rule.
+"""Turns a tree into a rule set: every path from the root to a leaf becomes a rule.
 
-`extract` keeps the tests of each path as they are. `flatten` merges those of a feature,
-as the pass `merge` does, but once at each split and not again for every leaf below.
+`extract` keeps the tests of each path as they are. `flatten` merges the tests of each
+feature on a path, as the pass `merge` does, but once at each split and not again for
+every leaf below it.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ from treecompile.model.sharing import Group, SharedPath
 from treecompile.regions.region import intersect
 from treecompile.rules.passes.merge import merge
 
-Tests = dict[int, Group]  # merged, by feature, in order of testing
+Tests = dict[int, Group]  # merged tests by feature, in order of testing
 
 
 def extract(body: Body) -> RuleSet:
-    """The rules of a tree, of which exactly one holds for every row.
+    """Return the rules of a tree; exactly one of them holds for every row.
 
-    Every rule set ends with a default. Here the default never decides. A list of rules
-    stays as it is.
+    Every rule set ends with a default, which here never decides. A list of rules is
+    returned as it is.
     """
     if isinstance(body, RuleSet):
         return body
@@ -29,7 +30,7 @@ def extract(body: Body) -> RuleSet:
 
 
 def flatten(body: Body, tests: Sequence[Tests | None] = ()) -> RuleSet:
-    """The rules of a body, merged, without those that no row can match.
+    """Return the rules of a body with merged tests, without rules that match no row.
 
     `tests` are the merged tests of a tree, if they are known already.
     """
@@ -47,17 +48,17 @@ def flatten(body: Body, tests: Sequence[Tests | None] = ()) -> RuleSet:
 def rules_of_leaves(
     tree: Tree, tests: Mapping[int, Tests], ids: Mapping[int, str]
 ) -> RuleSet:
-    """The rules of some leaves, given their merged tests and ids."""
+    """Return the rules of some leaves, given their merged tests and ids."""
     return _rules(tree, lambda leaf: shared_path(tests[leaf]), ids)
 
 
 def shared_path(tests: Tests) -> SharedPath:
-    """Merged tests as conditions; what always holds is left out."""
+    """Return merged tests as conditions, without those that always hold."""
     return SharedPath.of([group for group in tests.values() if group])
 
 
 def merged_tests(tree: Tree) -> list[Tests | None]:
-    """The merged tests on the way to each node; None if no row can reach it."""
+    """Return the merged tests on the way to each node; None if no row reaches it."""
     found: list[Tests | None] = [{}, *[None] * (len(tree.nodes) - 1)]
     for position, node in enumerate(tree.nodes):
         above = found[position]
@@ -73,14 +74,14 @@ def merged_tests(tree: Tree) -> list[Tests | None]:
 
 
 def reachable(tree: Tree) -> Iterator[tuple[int, Tests]]:
-    """The leaves that a row can reach, in reading order, with their merged tests.
+    """Yield the leaves that a row can reach, in reading order, with their merged tests.
 
-    The tests of one leaf become those of the next, so that a large tree needs the
-    memory of one path.
+    One dict of tests is changed from leaf to leaf, so that a large tree needs the
+    memory of one path only.
     """
     tests: Tests = {}
-    # A node, and the feature and the tests that are new there; at the end of a branch
-    # the position is -1, and the tests are those of before.
+    # A node, the feature that its parent tests, and the merged tests of that feature.
+    # With the position -1, the end of a branch: the tests to restore.
     stack: list[tuple[int, int, Group | None]] = [(0, -1, ())]
     while stack:
         position, index, own = stack.pop()
@@ -110,7 +111,7 @@ def _rules(
     path: Callable[[int], tuple[Condition, ...] | None],
     ids: Mapping[int, str] | None = None,
 ) -> RuleSet:
-    """A rule for each leaf that has a path, or for those of the `ids`."""
+    """Make a rule of each leaf that has a path; of the leaves in `ids`, if given."""
     borrowed = stand_ins(tree)
     rules = []
     for position, identity in (ids or rule_ids(tree)).items():

@@ -1,8 +1,8 @@
-"""Program -> program of rules: simplified, or post-pruned.
+"""Turns a program into one of rules, simplified or post-pruned.
 
 Each result is a new model with its own hash. A tree may divide a row with a missing
-value among several branches. Its rules cannot, so they send the row down one branch,
-and a note says so.
+value among several branches. Its rules cannot: they send the row down one branch, and a
+note says so.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def silent(length: int) -> Callable[[int], None]:
 
 
 def simplify(program: ir.Program) -> ir.Program:
-    """A program with fewer rules and the same answers; see `passes`."""
+    """Return a program with fewer rules and the same answers; see `passes`."""
     rules = extract(program.body)
     body = _as_round(apply_rule_passes(rules, SIMPLIFYING_PASSES), program)
     if program.body == body:
@@ -50,9 +50,9 @@ def simplify(program: ir.Program) -> ir.Program:
 
 
 def with_rounded_answers(program: ir.Program, digits: int) -> ir.Program:
-    """The same decisions, with answers of so many decimals.
+    """Return a program with the same decisions, and answers of `digits` decimals.
 
-    What is known about the quality of the model is that of other answers.
+    Its quality is dropped, because it was measured with other answers.
     """
     if program.body.labels:
         raise OptionError("--round is for numbers: the model predicts labels")
@@ -62,7 +62,7 @@ def with_rounded_answers(program: ir.Program, digits: int) -> ir.Program:
 
 
 def _as_round(rules: ir.RuleSet, program: ir.Program) -> ir.RuleSet:
-    """The rules, with answers as round as those of the program: the default is new."""
+    """Round the answers like the program's; the default of the rules may be new."""
     digits = dict(program.options).get("round")
     made = rounded(rules, digits) if isinstance(digits, int) else rules
     assert isinstance(made, ir.RuleSet)
@@ -79,7 +79,7 @@ def _decide_same(before: ir.RuleSet, after: ir.RuleSet) -> bool:
 
 
 def _with_valid_tallies(training: ir.Training, rules: int | None) -> ir.Training:
-    """Keep the tallies for that many rules and a default; for None, drop them."""
+    """Keep the tallies for `rules` rules and a default; None drops them."""
 
     def kept(tallies: tuple[ir.RuleTally, ...]) -> tuple[ir.RuleTally, ...]:
         if rules is None or not tallies:
@@ -95,7 +95,7 @@ def _with_valid_tallies(training: ir.Training, rules: int | None) -> ir.Training
 
 
 def flattening_notes(program: ir.Program) -> tuple[str, ...]:
-    """What a user should know before using the rules of a program."""
+    """Return notes for the user about rules that were made of a program."""
     if not is_fractional(program.body):
         return ()
     return (
@@ -148,7 +148,7 @@ def pruned_rules(
 
 
 def _without_estimate(program: ir.Program) -> ir.Program:
-    """The estimate of a tree says nothing about a model that decides otherwise."""
+    """Drop the estimate of a tree's quality: the new model decides otherwise."""
     training = program.training
     if training is None:
         return program
@@ -175,7 +175,7 @@ def prune(
 def pruning_notes(
     program: ir.Program, how: str, rows: int, left_out: int
 ) -> tuple[str, ...]:
-    """What a user should know about the pruned rules and the rows that pruned them."""
+    """Return notes for the user about the pruned rules and the rows used."""
     notes = [*flattening_notes(program)]
     training = program.training
     if how == C45RULES and training is not None and training.rows != rows:

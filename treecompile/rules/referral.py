@@ -1,7 +1,7 @@
-"""Answers that become a referral: Program -> Program.
+"""Makes a program refer rows to a human instead of answering them.
 
-A referral is a label like any other. So every artefact, proof and report has it without
-knowing about it.
+To refer a row is to answer it with a label of its own. It is a label like any other, so
+artefacts, proofs and reports need not know about it. The options of `--refer`:
 
 - `missing`, `unseen`: in a tree, the first split on a feature asks if its value is
   missing, or a category that was not in the training data, and has a leaf for it. In a
@@ -63,7 +63,7 @@ class Referral:
 def refer(
     program: ir.Program, options: ReferOptions, measure: Measure | None = None
 ) -> ir.NotedProgram:
-    """The program that refers as the options say; the same without any.
+    """Return the program that refers as the options say; the same without options.
 
     `measure` counts the rows of a program again, if they are at hand.
     """
@@ -99,7 +99,7 @@ def _quality(program: ir.Program) -> ir.Quality | None:
 
 
 def referral(options: ReferOptions, program: ir.Program) -> Referral:
-    """The options, checked against the model."""
+    """Return the options, after checking them against the model."""
     labels = program.body.labels
     if not labels:
         raise OptionError(
@@ -150,7 +150,7 @@ def _number(name: str, text: str, most: float) -> float:
 
 
 def _label(asked: ir.Label, labels: Sequence[ir.Label]) -> ir.Label:
-    """The label in the type of the others."""
+    """Return the label in the type of the model's labels; refuse one that is taken."""
     kind = type(labels[0])
     given: ir.Label | None = asked
     if kind is bool:
@@ -183,13 +183,13 @@ def _label(asked: ir.Label, labels: Sequence[ir.Label]) -> ir.Label:
 def _certain(
     weight: float, label: ir.Label, labels: Sequence[ir.Label]
 ) -> ir.ClassCounts:
-    """The statistics of a leaf that refers: its label has all the weight."""
+    """Return the statistics of a leaf that refers: its label has all the weight."""
     shares = ((weight or 1.0) if each == label else 0.0 for each in labels)
     return ir.ClassCounts(tuple(shares))
 
 
 def certain_to_refer(rules: ir.RuleSet, label: ir.Label | None) -> ir.RuleSet:
-    """The rules, after they were counted: those that refer are certain of it."""
+    """Make the rules that refer certain of it again, after rows were counted."""
 
     def settled(rule: ir.Rule) -> ir.Rule:
         if rule.value != label:
@@ -209,9 +209,9 @@ def _guarded(body: ir.Body, how: Referral) -> ir.Body:
 
 
 def _unknown(index: int, feature: ir.Feature, how: Referral) -> ir.Condition | None:
-    """The values of a feature that are referred; None if there are none.
+    """Return the condition for values of a feature to refer; None if there are none.
 
-    An unseen value of an ordinal feature is a missing one to every test.
+    To every test, an unseen value of an ordinal feature is a missing one.
     """
     if how.missing and (how.unseen or feature.kind is ir.Kind.ORDINAL):
         return unknown(index, feature)
@@ -224,8 +224,8 @@ def _unknown(index: int, feature: ir.Feature, how: Referral) -> ir.Condition | N
 
 
 def _guarded_tree(tree: ir.Tree, how: Referral) -> ir.Tree:
-    """The first split on a feature asks if its value is known, with a leaf for "no"."""
-    asked: list[frozenset[int]] = [frozenset()] * len(tree.nodes)  # on the way
+    """Guard the first split on each feature: an unknown value goes to a new leaf."""
+    asked: list[frozenset[int]] = [frozenset()] * len(tree.nodes)  # tested above it
     moved, count = [], 0  # the new position of each node
     tests: dict[int, ir.Condition] = {}  # of the splits that get a guard
     for position, node in enumerate(tree.nodes):
@@ -264,7 +264,7 @@ def _guard(
 
 
 def _guarded_rules(rules: ir.RuleSet, how: Referral) -> ir.RuleSet:
-    """Rules at the top refer the unknown values; no later rule sees one."""
+    """Add rules at the top that refer unknown values; no later rule sees one."""
     guards, features = [], rules.features
     for index in required_features(rules):
         test = _unknown(index, features[index], how)
@@ -288,7 +288,7 @@ def _guarded_rules(rules: ir.RuleSet, how: Referral) -> ir.RuleSet:
 
 
 def _weak(program: ir.Program, how: Referral) -> set[int]:
-    """The leaves or rules that are right too rarely, or have too few rows."""
+    """Return the leaves or rules that are right too rarely or have too few rows."""
     found, rules = set(), outcomes(program.body)
     labels = program.body.labels
     for place, own in evidence(program).items():

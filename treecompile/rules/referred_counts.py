@@ -1,8 +1,7 @@
-"""The figures of a model that has learned to refer rows, from the figures before.
+"""Updates the figures of a model (quality and counts) after it begins to refer rows.
 
-Where it refers whole leaves or rules, every figure follows from the rows that were
-counted for them. Where it refers missing or unseen values, the rows must be counted
-again.
+If it refers whole leaves or rules, every new figure follows from the rows that were
+counted for them. If it refers missing or unseen values, the rows must be counted again.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from treecompile.model.paths import divisible, outcomes
 
 
 def widened(program: ir.Program, label: ir.Label) -> ir.Program:
-    """The same program with one more label, which it never answers."""
+    """Return the program with one more label, which it never answers."""
     body, labels = program.body, (*program.body.labels, label)
     made: ir.Body
     if isinstance(body, ir.Tree):
@@ -33,7 +32,7 @@ def widened(program: ir.Program, label: ir.Label) -> ir.Program:
             validation=_wider_quality(training.validation),
             rules=tuple(_wider_tallies(training.rules)),
             validation_rules=tuple(_wider_tallies(training.validation_rules)),
-            estimate=None,  # of a model that answers every row
+            estimate=None,  # it was of a model that answers every row
         )
     return replace(program, body=made, training=training)
 
@@ -57,7 +56,7 @@ def _wider_tallies(tallies: Iterable[ir.RuleTally]) -> Iterator[ir.RuleTally]:
 
 
 def uncounted(program: ir.Program) -> ir.Program:
-    """The program without figures that are no longer true."""
+    """Return the program without figures that are no longer true."""
     training = program.training
     if training is None:
         return program
@@ -66,7 +65,7 @@ def uncounted(program: ir.Program) -> ir.Program:
 
 
 def recounted(program: ir.Program, body: ir.Body, weak: Collection[int]) -> ir.Program:
-    """The program with this body, whose figures count the weak rules as referred."""
+    """Return the program with `body`, and figures that count weak rules as referred."""
     training = program.training
     made = replace(program, body=body)
     if training is None or not weak:
@@ -95,10 +94,10 @@ def _moved(
     tallies: Sequence[ir.RuleTally],
     former: Mapping[int, int],
 ) -> tuple[ir.Quality | None, tuple[ir.RuleTally, ...]]:
-    """The quality and the tallies if some rules refer their rows.
+    """Return the quality and the tallies after some rules began to refer their rows.
 
-    `former` has the position of the label that each of them answered before. Without
-    the known answers of its rows, the quality is not known either.
+    `former` maps each of these rules to the position of the label that it answered
+    before. If the actual answers of its rows are not known, neither is the quality.
     """
     if not tallies or not isinstance(quality, ir.ClassQuality):
         return None, ()

@@ -1,9 +1,9 @@
-"""review.json: who accepted or rejected which rule, and whether that still holds.
+"""Reads review.json: who accepted or rejected which rule, and if that still holds.
 
-The review page writes the file, and people may. A verdict is bound to its rule by the
-seal, so it survives renumbering, and a rule that was edited since is open again. The
-verdict on the whole is bound to the SHA-256 of the model. The format is published as
-`docs/review.schema.json`.
+The review page writes the file, and people may write it, too. A verdict is bound to its
+rule by the rule's seal. So it survives renumbering, but a rule that has been edited
+since has to be reviewed again. The verdict on the whole is bound to the SHA-256 of the
+model. The format is published as `docs/review.schema.json`.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 
 class State(StrEnum):
-    """What a reviewer said."""
+    """What a reviewer said about a rule or the whole."""
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
@@ -41,7 +41,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    seal: str  # of the rule; for the whole, the SHA-256 of the model
+    seal: str  # the seal of the rule; for the whole, the SHA-256 of the model
     state: State
     comment: str
     by: str  # may be "" while it is open
@@ -52,7 +52,7 @@ class Verdict:
 class Review:
     target: str
     whole: Verdict
-    rules: Mapping[str, Verdict]  # by the id that the rule had
+    rules: Mapping[str, Verdict]  # by the id that the rule had in the review
 
 
 # ---------------------------------------------------------------- reading
@@ -70,7 +70,7 @@ def read_review(path: str | Path) -> Review:
 def loads(data: bytes | str) -> Review:
     try:
         return _review(checks.parsed(data, "a review"))
-    except ModelFileError as error:  # of the readers that model files use, too
+    except ModelFileError as error:  # raised by readers that model files share
         raise ReviewError(str(error)) from None
 
 
@@ -163,9 +163,9 @@ class Standing(StrEnum):
 
     ACCEPTED = "accepted"
     REJECTED = "rejected"
-    CHANGED = "changed"  # accepted or rejected, and edited since
+    CHANGED = "changed"  # accepted or rejected, but edited since
     OPEN = "open"
-    STRUCK = "struck"  # accepted or rejected, and no longer there
+    STRUCK = "struck"  # accepted or rejected, but no longer there
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ class Reviewed:
 def standings(
     review: Review, program: Program, models: Collection[str] = ()
 ) -> list[Reviewed]:
-    """What holds of a review for each rule, then for those struck, then for the whole.
+    """Return what a review is worth today: for each rule, struck ones, and the whole.
 
     `models` are further hashes by which the reviewer may know the same rules: a
     document that was not edited is the model that it was made from.
@@ -220,13 +220,13 @@ def _whole(verdict: Verdict, models: Collection[str]) -> Reviewed:
 
 
 def still_open(entries: Iterable[Reviewed]) -> Iterator[Reviewed]:
-    """What is not accepted; a rule that was struck needs no verdict of its own."""
+    """Return what is not accepted yet; a struck rule needs no verdict."""
     done = (Standing.ACCEPTED, Standing.STRUCK)
     return (entry for entry in entries if entry.standing not in done)
 
 
 def refused(entries: Iterable[Reviewed]) -> Iterator[Reviewed]:
-    """What keeps a model from being built: rejected, or edited after a verdict.
+    """Yield what keeps a model from being built: rejected, or edited after a verdict.
 
     A verdict on the whole that was given about another model is merely out of date.
     """

@@ -1,9 +1,9 @@
-"""The seal of a rule: 16 digits that change if what the rule says changes.
+"""Computes the seal of a rule: 16 digits that change if what the rule says changes.
 
-A seal is taken over the target, the conditions and the conclusion. The id, the place in
-the list and the counts do not matter, nor does the form of the conditions: `x > 3 and
-x > 5` has the seal of `x > 5`. So a rule of a tree, of a list and of a document has the
-same seal, and an accepted rule is known again after others were edited.
+A seal is a hash of the target, the conditions and the conclusion. The id, the place in
+the list and the counts do not matter, nor the form of the conditions: the seal of
+`x > 3 and x > 5` is that of `x > 5`. So a rule has the same seal in a tree, a list and
+a document, and an accepted rule is recognised after others were edited.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MANY = 1000  # categories
 
 
 def seals(program: ir.Program, rules: ir.RuleSet | None = None) -> dict[str, str]:
-    """The seal of each rule by its id, the default last.
+    """Return the seal of each rule by its id, the default last.
 
-    Rules that no row can meet have none. `rules` are those of the program, merged, if
-    they are at hand.
+    Rules that no row can meet have none. `rules` are the merged rules of the program,
+    if they are at hand.
     """
     rules = rules or flatten(program.body)
     texts, canonical = ConditionTexts(rules.features), cache(_canonical)
@@ -48,7 +48,7 @@ def seals(program: ir.Program, rules: ir.RuleSet | None = None) -> dict[str, str
 
 
 def _canonical(tests: Group, feature: ir.Feature) -> Group:
-    """Tests of one feature in the only form that their region has."""
+    """Return tests of one feature in the only form that their region has."""
     index = tests[0].feature
     merged = region_of(tests, feature).conditions(index, feature) or ()
     return tuple(
@@ -58,10 +58,10 @@ def _canonical(tests: Group, feature: ir.Feature) -> Group:
 
 
 def matches(now: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:
-    """Which earlier rule each rule is: the id then, by the id now.
+    """Match rules with earlier ones: return the id then, by the id now.
 
-    Both map ids to seals. A rule with the same seal is the same rule, first of all if
-    it has the same id; what is left is matched by id.
+    `now` and `then` map ids to seals. Rules with the same seal are the same rule, those
+    with the same id first; the remaining rules are matched by id.
     """
     found = {rule: rule for rule, seal in now.items() if then.get(rule) == seal}
     waiting: dict[str, list[str]] = {}  # by seal
@@ -93,18 +93,18 @@ class ConditionTexts:
         self.order = cache(self._order)
 
     def sorted(self, conditions: Sequence[ir.Condition]) -> list[str]:
-        """The texts of conditions, whose order does not matter."""
+        """Return the texts of conditions, sorted, as their order does not matter."""
         return sorted(self.texts.of(conditions))
 
     def _order(self, index: int) -> str:
-        """A hash of the categories of a feature in their order."""
+        """Return a hash of the categories of a feature in their order."""
         text = json.dumps(self.features[index].categories)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def _text(self, condition: ir.Condition) -> str:
         name, feature = self.names[condition.feature], self.features[condition.feature]
         value: object = condition.value
-        if feature.kind is ir.Kind.ORDINAL:  # its meaning depends on their order
+        if feature.kind is ir.Kind.ORDINAL:  # the order of categories matters
             place = rank(feature, value) + 1
             value = feature.categories[:place]
             if len(feature.categories) > MANY:  # too long to repeat in each condition

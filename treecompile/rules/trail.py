@@ -1,4 +1,4 @@
-"""The way of one row through a model: what it passes, which rule decides, and why."""
+"""Follows one row through a model: what it passes, which rule decides, and why."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Trail:
     answer: ir.Label
     shares: tuple[float, ...]  # the probability of each label; empty for a number
     rule: str  # the id of the rule that decides, or DIVIDED
-    passed: frozenset[int]  # the nodes of a tree that it comes to, or the one rule
+    passed: frozenset[int]  # the nodes of a tree that the row reaches, or the one rule
     sentence: str  # R3: if wind = strong then play = no (2 of 2 cases)
 
 
@@ -62,7 +62,7 @@ def trail(program: ir.Program, values_by_name: Mapping[str, Any]) -> Trail:
 
 
 def _passed(tree: ir.Tree, row: ir.Row) -> frozenset[int]:
-    """The nodes that a row comes to; a divided row comes to several leaves."""
+    """Return the nodes that a row reaches; a divided row reaches several leaves."""
     found, waiting = set(), [0]
     while waiting:
         position = waiting.pop()
@@ -79,7 +79,7 @@ def _passed(tree: ir.Tree, row: ir.Row) -> frozenset[int]:
 
 
 def _with_path(tree: ir.Tree, position: int) -> ir.Rule:
-    """The rule of a leaf, with merged conditions."""
+    """Return the rule of a leaf, with merged conditions."""
     found = outcomes(tree)[position]
     tests: list[ir.Condition] = []
     for group in words.by_feature(paths(tree)[position]):
@@ -109,7 +109,7 @@ def _divided(
 
 
 def _tested(tree: ir.Tree, passed: frozenset[int]) -> list[int]:
-    """The features that some of these nodes test, in column order."""
+    """Return the features that the passed nodes test, in column order."""
     nodes = (tree.nodes[position] for position in passed)
     splits = (node for node in nodes if isinstance(node, ir.Split))
     return sorted({split.branches[0].when.feature for split in splits})
@@ -119,7 +119,7 @@ def _tested(tree: ir.Tree, passed: frozenset[int]) -> list[int]:
 
 
 def converted(program: ir.Program, values_by_name: Mapping[str, Any]) -> ir.Row:
-    """A row as the model reads it; columns that no test reads may be absent."""
+    """Return a row as the model reads it; columns that no test reads may be absent."""
     row: list[ir.Value] = [None] * len(program.body.features)
     for index in required_features(program.body):
         row[index] = _converted(program, program.body.features[index], values_by_name)

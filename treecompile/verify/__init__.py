@@ -1,3 +1,3 @@
-"""An artefact against its model, on the engine where it will run.
-`verification.verify` is the whole story.
+"""Verifies that an artefact answers like its model, on the engine where it will run.
+The entry point is `verification.verify`.
 """

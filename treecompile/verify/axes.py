@@ -1,9 +1,9 @@
-"""The values of each feature that `verify` tries, and boxes of them.
+"""Lists the values of each feature that `verify` tries: the axes of a `Grid`.
 
 The axis of a feature is a finite list of values: both sides of every threshold, every
-category and what a loose comparison confuses with it, an unseen value, a missing one.
-Whether a box has one of these values is decided exactly, so a search that finds no row
-proves that there is none among them.
+category and the texts that a loose comparison confuses with it, an unseen value and a
+missing one. Whether a box contains values of an axis is decided exactly, so a search
+that finds no row proves that there is none among the combinations of these values.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ from treecompile.verify.constants import Constants, as_double, has_64_bits
 
 @dataclass(frozen=True, slots=True)
 class NumberProbes:
-    """The values of a type of number that are tried.
+    """The values to try in columns of one type of number.
 
-    The semantics compare numbers as doubles, whatever the type of their column. Without
-    that cast, values of other types next to a threshold may be compared wrongly.
+    The model compares numbers as doubles, whatever the type of their column. An
+    artefact without that cast may compare values of other types next to a threshold
+    wrongly.
     """
 
-    beside: Callable[[float], Iterable[Value]]  # those next to a threshold
+    beside: Callable[[float], Iterable[Value]]  # the values next to a threshold
     always: tuple[Value, ...]
 
 
 def doubles_beside(cut: float) -> tuple[float, ...]:
-    """A double and its neighbours."""
+    """Return a double and its two neighbours."""
     return nextafter(cut, -inf), cut, nextafter(cut, inf)
 
 
 def integers_beside(cut: float) -> list[int]:
-    """The integers around a threshold, and those that rounding takes across it."""
+    """Return the integers around a threshold, and those that rounding moves over it."""
     below = int(cut // 1)
     # Half the distance to the next double; below 2**54 it adds nothing to the others.
     half = int(nextafter(cut, inf) - cut) // 2 if isfinite(2 * cut) else 0
@@ -61,7 +62,7 @@ DIGITS = Context(prec=60)
 
 
 def _decimals_beside(cut: float) -> Iterator[Value]:
-    """The decimals below and above a threshold."""
+    """Yield the nearest decimals below and above a threshold."""
     if abs(cut) < 1e25:
         for rounding in (ROUND_FLOOR, ROUND_CEILING):
             number = Decimal(cut).quantize(TENTH_DECIMAL, rounding, DIGITS)
@@ -69,7 +70,7 @@ def _decimals_beside(cut: float) -> Iterator[Value]:
 
 
 def _singles_beside(cut: float) -> Iterator[Value]:
-    """The 32-bit floats nearest to a threshold and to its neighbours."""
+    """Yield the 32-bit floats nearest to a threshold and to its neighbours."""
     step = abs(cut) * 2**-24
     for near in (cut - step, cut, cut + step):
         number = c_float(near).value
@@ -82,7 +83,7 @@ PYTHON_INTEGERS = NumberProbes(integers_beside, (None,))  # of any size
 
 
 def of_dialect(types: NumberTypes) -> Iterator[tuple[str, NumberProbes]]:
-    """The number types of a dialect other than doubles, by name."""
+    """Yield the number types of a dialect other than doubles: name and probes."""
     for name, beside in (
         (types.whole, _small_integers_beside),
         (types.decimal, _decimals_beside),
@@ -93,7 +94,7 @@ def of_dialect(types: NumberTypes) -> Iterator[tuple[str, NumberProbes]]:
 
 
 def integral(rows: Iterable[Row], places: Sequence[int]) -> list[Row]:
-    """The rows that columns of 64-bit integers at some places can hold, as integers."""
+    """Return rows with integers at some places, if 64-bit columns can hold them."""
     kept: list[Row] = []
     for row in rows:
         values = list(row)
@@ -109,9 +110,9 @@ def integral(rows: Iterable[Row], places: Sequence[int]) -> list[Row]:
 
 
 def below(count: int, dice: Random) -> int:
-    """A random number from 0 to count - 1, as `Random.choice` takes one.
+    """Return a random number from 0 to count - 1, as `Random.choice` draws it.
 
-    A million are needed for a large model, and the methods of Random take their time.
+    A large model needs a million of them, and the methods of Random are slow.
     """
     bits = count.bit_length()
     number = dice.getrandbits(bits)
@@ -124,10 +125,10 @@ def below(count: int, dice: Random) -> int:
 
 
 class NumberAxis:
-    """Numbers in the order of their doubles, then the missing values.
+    """The numbers to try, in the order of their doubles, then the missing values.
 
-    An Interval has their places in this order, as it has the ranks of an ordinal
-    feature: so it is empty exactly if none of these numbers is in it.
+    An Interval here has as ends the places of numbers in this order, like the ranks of
+    an ordinal feature. So it is empty exactly if it contains no number to try.
     """
 
     def __init__(self, values: Iterable[Value]) -> None:
@@ -140,14 +141,14 @@ class NumberAxis:
         self.everything: Region = interval(-1, self.last, missing=True)
 
     def where(self, test: Condition) -> Interval:
-        """The values that satisfy a condition."""
+        """Return the interval of the values that satisfy a condition."""
         place = bisect_right(self.doubles, threshold(test)) - 1
         if test.op is Op.LE:
             return interval(-1, place, test.missing)
         return interval(place, self.last, test.missing)
 
     def at(self, value: Value) -> Interval:
-        """The values that no condition tells from this one."""
+        """Return the interval of the values that no condition tells from this one."""
         if value is None or value != value:
             return interval(0, 0, missing=True)
         place = bisect_right(self.doubles, as_double(value)) - 1
@@ -155,7 +156,7 @@ class NumberAxis:
 
 
 class CategoryAxis:
-    """Categories, and other values that may come instead of them."""
+    """The categories of a feature, and other values to try instead of them."""
 
     def __init__(self, feature: Feature, values: Iterable[Value]) -> None:
         self.feature = feature
@@ -174,7 +175,7 @@ Axis = NumberAxis | CategoryAxis
 
 
 class Grid(Space):
-    """The values to try on a model, and on an artefact with these constants added."""
+    """The values to try on a model and its artefact, with the constants added to it."""
 
     def __init__(
         self, body: AnyBody, constants: Constants, numbers: NumberProbes = DOUBLES
@@ -212,7 +213,7 @@ def _categories(feature: Feature, constants: Constants) -> Iterator[Value]:
 
 
 def twins(category: Value) -> Iterator[str]:
-    """Texts that a loose comparison takes for this one: other case, blanks around."""
+    """Yield texts that a loose comparison takes for this one: other case, blanks."""
     if isinstance(category, str):
         text = category
         for twin in (text.swapcase(), f"{text} ", f" {text}", text.rstrip()):

@@ -1,10 +1,11 @@
-"""The rows that prove an artefact: every cell of the model and every edge of a cell.
+"""Chooses the rows that prove an artefact: in every cell, and at every edge of a cell.
 
-A model cuts the space of inputs into finitely many cells. Within a cell, neither the
-model nor an artefact with the same constants can change its answer. Where all
-combinations of the values at the edges fit into the budget, all are tried and the proof
-is complete. Otherwise there are rows in every cell and a row for every edge (see
-`search`), and the coverage says how many cells and edges have one.
+A model cuts the space of inputs into finitely many cells: its leaves, or the rows that
+a rule decides. Within a cell, neither the model nor an artefact with the same constants
+can change its answer. If all combinations of the values on the axes fit into the
+budget, all are tried and the proof is complete. Otherwise there are rows in every cell
+and a row for every edge (see `search`), and the coverage says how many cells and edges
+have one. `verification.verify` runs the artefact on these rows.
 """
 
 from __future__ import annotations
@@ -27,19 +28,19 @@ from treecompile.verify.random_rows import Pin, RandomRows
 from treecompile.verify.search import Arms, EdgeSearch, ErrorSearch, QuestionGraph
 
 BUDGET = 100_000
-STEPS = 20  # of searching, for each row of the budget
-CONSTANTS = 16  # of an artefact that are tried in every cell; more go to the axes only
+STEPS = 20  # steps of the search for each row of the budget
+CONSTANTS = 16  # added constants tried in every cell; more are on the axes only
 
-Place = tuple[Box, Pin | None]  # of a row; with a pin, a feature has that value
+Place = tuple[Box, Pin | None]  # where a row is to be; a pin fixes one value
 
 
 @dataclass(frozen=True, slots=True)
 class ProbeRows:
     rows: tuple[Row, ...]
-    complete: bool  # every combination of edge values is there
+    complete: bool  # every combination of edge values is among them
     cells: int  # leaves or rules that a row can reach
     edges: int = 0  # values at which a test decides an answer; 0 if complete
-    covered: int = 0  # those of them at which an error would show
+    covered: int = 0  # edges at which an error would show
 
 
 def probe_rows(
@@ -52,11 +53,11 @@ def probe_rows(
     numbers: NumberProbes = DOUBLES,
     scattered: bool = False,
 ) -> ProbeRows:
-    """The rows to try on a model and its artefact.
+    """Return the rows to try on a model and its artefact.
 
-    `answer` gives the answer of the artefact for each position that decides: an error
-    between two positions with the same answer does not show. With `scattered`, a part
-    of the rows has several unknown values at once.
+    `answer` maps each deciding position to the artefact's answer: an error between two
+    positions with the same answer does not show. With `scattered`, a part of the rows
+    has several unknown values at once.
     """
     around = Grid(body, constants, numbers)
     required = set(required_features(body))
@@ -65,7 +66,7 @@ def probe_rows(
     if combinations <= budget:
         rows = all_combinations(around, required, dice)
         return ProbeRows(rows, True, leaf_count(body))
-    # A list that is run as one decision errs at the questions of that decision.
+    # Where rules are emitted as one nested decision, an artefact errs at its questions.
     nested = None if isinstance(body, Tree) else nest(body)
     if nested is None:
         probing = Probing(body, around, budget, dice, answer)
@@ -78,7 +79,7 @@ def probe_rows(
 
 
 def all_combinations(around: Grid, required: set[int], dice: Random) -> tuple[Row, ...]:
-    """Every combination of the values of the required features."""
+    """Return every combination of the values of the required features."""
     ranges = [
         axis.values if index in required else axis.values[:1]
         for index, axis in enumerate(around.axes)
@@ -87,7 +88,7 @@ def all_combinations(around: Grid, required: set[int], dice: Random) -> tuple[Ro
 
 
 def _vary(row: Row, required: set[int], around: Grid, dice: Random) -> Row:
-    """Give features that no test reads any value, to see that they do not matter."""
+    """Give random values to features that no test reads: they must not matter."""
     return tuple(
         value if index in required else dice.choice(around.axes[index].values)
         for index, value in enumerate(row)
@@ -95,7 +96,7 @@ def _vary(row: Row, required: set[int], around: Grid, dice: Random) -> Row:
 
 
 class Probing:
-    """Rows for cells and edges, chosen at random where the budget is too small."""
+    """Collects rows for cells and edges, at random if the budget is too small."""
 
     def __init__(
         self,
@@ -110,13 +111,13 @@ class Probing:
         self.search = EdgeSearch(self.graph, around, answer, STEPS * budget)
         self.drawn = RandomRows(around, dice)
         self.added = list(map(self.fitting, range(len(body.features))))
-        self.places: list[Place] = []  # for a row each
+        self.places: list[Place] = []  # each will get a row
         self.rows: dict[Row, None] = {}
-        self.cells = 0  # that exist, as far as is known
+        self.cells = 0  # how many exist, as far as is known
 
     @paused()
     def result(self, scattered: int = 0) -> ProbeRows:
-        # A budget that is too small for all is shared between cells and edges.
+        # A budget that is too small for everything is shared between cells and edges.
         self.cover_cells((self.budget - scattered) // 2)
         edges, covered = self.cover_edges(self.budget - scattered - len(self.places))
         self.draw()
@@ -128,7 +129,7 @@ class Probing:
         )
 
     def fitting(self, index: int) -> list[Value]:
-        """The values to try in every cell for the constants added to the artefact."""
+        """Return the values to try in every cell for the constants added."""
         feature = self.body.features[index]
         values = list(self.grid.constants.fitting(feature))
         if len(values) > CONSTANTS:
@@ -141,10 +142,10 @@ class Probing:
     # ------------------------------------------------------------ cells
 
     def cover_cells(self, budget: int) -> None:
-        """Two rows in every cell, and one for every constant added to the artefact."""
+        """Add two rows in every cell, and one there for every added constant."""
         places = list(self.graph.cells(self.grid))
         self.dice.shuffle(places)
-        if budget <= 0:  # the steps of the search are left to the edges
+        if budget <= 0:  # the edges need all steps of the search
             self.cells = len(places)
             return
         for number, place in enumerate(places):
@@ -171,7 +172,7 @@ class Probing:
     # ------------------------------------------------------------ edges
 
     def cover_edges(self, budget: int) -> tuple[int, int]:
-        """Add a row for every edge; how many edges there are, and how many have one."""
+        """Add a row for every edge; return the numbers of edges and of rows added."""
         questions = [
             (place, list(self.edges(self.graph.arms[place.state])))
             for place in self.graph.questions(self.grid)
@@ -196,7 +197,7 @@ class Probing:
         return edges, covered
 
     def edges(self, arms: Arms) -> Iterator[tuple[Value, int, int]]:
-        """Values around a question, each with its right arm and a wrong one."""
+        """Yield values around a question, each with its right arm and a wrong one."""
         for value, likened in self.around([test for test, _ in arms]):
             right = self.graph.taken(arms, value)
             if likened is not None:
@@ -206,8 +207,8 @@ class Probing:
             yield from ((value, right, wrong) for wrong in suspects if wrong != right)
 
     def around(self, tests: list[Condition]) -> Iterator[tuple[Value, Value]]:
-        """Values at which a test may err, and the category each may be mistaken for."""
-        first, *_ = tests  # all of the same feature, with the same threshold
+        """Yield values at which a test may err, with a category each may pass for."""
+        first, *_ = tests  # all test one feature, with the same threshold
         index = first.feature
         feature = self.body.features[index]
         if feature.kind is Kind.NUMERIC:
@@ -232,7 +233,7 @@ class Probing:
     # ------------------------------------------------------------ the rest
 
     def draw(self) -> None:
-        """Add a row in each of the places."""
+        """Add a row in each place."""
         self.rows |= dict.fromkeys(self.drawn.in_boxes(self.places))
 
     def scatter(self, number: int) -> None:
@@ -253,7 +254,7 @@ class Probing:
             self.rows[tuple(changed)] = None
 
     def wander(self, budget: int) -> None:
-        """Spend what is left on rows that differ in one value from rows so far."""
+        """Add rows that differ in one value from rows so far, up to the budget."""
         known = list(self.rows)
         axes = self.grid.axes
         for _ in range(budget - len(known) if known else 0):

@@ -1,7 +1,7 @@
-"""What an artefact claims to be: its engine, its outputs, its form.
+"""Finds out what an artefact claims to be: for which engine, with which outputs.
 
-A SQL artefact says so in its first line. One that was written without comments does
-not: then the user says it, or the columns of the query do.
+A SQL artefact says so in its first line. If it was written without comments, the user
+has to say it, or the column names of the query tell the outputs.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from treecompile.model.errors import EngineError, OptionError
 from treecompile.model.ir import AnyProgram, Forest
 from treecompile.verify.statements import RefusedError, sql_form
 
-PYTHON, NODE = MODULE_ENGINES = ("python", "node")  # that run a module
+PYTHON, NODE = MODULE_ENGINES = ("python", "node")  # engines that run a module
 RUNNERS = (*MODULE_ENGINES, *ENGINES)  # what --engine can name
 LANGUAGES = {PYTHON: "Python", NODE: "JavaScript"}
 OUTPUT = re.compile(r"(label|rule|margin|probability)(?: ([0-9]{1,9}))?")
@@ -28,7 +28,7 @@ HEADER = re.compile(
     rf" output (?P<outputs>{OUTPUT.pattern}(?:, {OUTPUT.pattern})*)[,;]"
     rf"(?: identifiers (?P<identifiers>{'|'.join(IDENTIFIERS)}),)?"
 )
-MODULES = {  # by what only a module for the engine has
+MODULES = {  # what only a module for that engine contains
     PYTHON: re.compile(r"^def predict\(", re.MULTILINE),
     NODE: re.compile(r"^function predict\(", re.MULTILINE),
 }
@@ -36,7 +36,7 @@ MODULES = {  # by what only a module for the engine has
 COLUMN = re.compile(
     rf"\bAS ([\"`]?)({'|'.join(OUTPUTS.values())})\1,?$", re.MULTILINE | re.IGNORECASE
 )
-# Outputs, each with the position of a label if it is that label's probability:
+# Outputs; a probability comes with the position of its label:
 # [("label", None), ("probability", 2)]
 Wanted = Sequence[tuple[str, int | None]]
 
@@ -45,8 +45,8 @@ Wanted = Sequence[tuple[str, int | None]]
 class Claim:
     engine: str
     wanted: Wanted
-    assumed: bool = False  # neither text nor user named the output: taken for the label
-    identifiers: str = ""  # how its names are written; "": as is usual
+    assumed: bool = False  # nobody named the output: it is taken for the label
+    identifiers: str = ""  # how names are written in it; "": the usual way
 
 
 def claim(
@@ -57,7 +57,7 @@ def claim(
     label: str = "",
     identifiers: str = "",
 ) -> Claim:
-    """What is to be verified, from the text and from what the user says."""
+    """Return what is to be verified, from the text and from the user's options."""
     header = HEADER.match(text)
     engine = engine or (header["dialect"] if header else _module_engine(text))
     check_engine(engine)
@@ -89,7 +89,7 @@ def claim(
 
 
 def _of_module(program: AnyProgram) -> Wanted:
-    """All that a module says about a row."""
+    """Return all outputs that a module has for a row."""
     body = program.body
     reasons: list[tuple[str, int | None]] = [("rule", None)]
     if isinstance(body, Forest):
@@ -132,7 +132,7 @@ def _named_by_user(program: AnyProgram, output: str, label: str) -> Wanted:
 
 
 def _named_by_columns(text: str, engine: str) -> Wanted:
-    """The outputs by the column names of a query; none for an expression."""
+    """Return the outputs by the column names of a query; [] for an expression."""
     try:
         form = sql_form(text, engine)
     except RefusedError:  # reported when it is to run
@@ -144,7 +144,7 @@ def _named_by_columns(text: str, engine: str) -> Wanted:
 
 
 def _check_output(program: AnyProgram, output: str, label: int | None) -> None:
-    """A probability can be compared only if the model has that label."""
+    """Refuse an output or a label that the model does not have."""
     labels = program.body.labels
     if output_problem(program.body, output):
         raise EngineError(

@@ -1,7 +1,9 @@
-"""The numbers and strings that somebody has added to the text of an artefact.
+"""Finds the numbers and strings that somebody has added to the text of an artefact.
 
-They are tried as inputs, so that an added branch cannot hide between the thresholds of
-the model. Occurrences are counted, because a branch may reuse a constant of ours.
+They are constants that a freshly compiled artefact lacks, or has fewer times:
+occurrences are counted, because an added branch may reuse a constant of the model.
+`verify` tries them as inputs, so that such a branch cannot hide between the thresholds
+of the model.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from treecompile.verify.statements import RefusedError, has_backslashes, scan
 Found = Counter[int | float | str]
 MOST_DIGITS = 1000
 LAYOUT = re.compile(r"\b[Ll]ayout (list|decision)\b")
-MOST_HEAD = 5_000  # characters in which an artefact names its layout
+MOST_HEAD = 5_000  # first characters, in which an artefact names its layout
 MOST_ADDED = 10_000  # constants that are tried as inputs
 
 
@@ -43,7 +45,7 @@ class Constants:
     strings: frozenset[str] = frozenset()
 
     def fitting(self, feature: Feature) -> Iterator[Value]:
-        """Those that a feature can have as its value."""
+        """Yield the constants that a feature can have as its value."""
         match feature.type:
             case ValueType.FLOAT:
                 yield from sorted(filter(isfinite, map(as_double, self.numbers)))
@@ -55,7 +57,7 @@ class Constants:
 
 
 def as_double(value: Any) -> float:
-    """The nearest double; an infinity beyond the greatest."""
+    """Return the nearest double; beyond the greatest one, an infinity."""
     try:
         return float(value)
     except OverflowError:
@@ -74,12 +76,12 @@ def added(
     alias: str,
     types: Mapping[str, str] | None = None,
 ) -> Constants:
-    """What an artefact has more of than one compiled afresh."""
+    """Return the constants that an artefact has more often than one compiled afresh."""
     if claimed.engine == PYTHON:
         asked = EmitOptions(style="numpy" if NEEDS_NUMPY in text else "standard")
         fresh = _fresh(program, "python", asked, text)
         first = next(fresh)
-        if first == text:  # as usual: it takes less time than to parse both
+        if first == text:  # the usual case, and faster than to parse both texts
             return Constants()
         try:
             found = in_python(text)
@@ -114,7 +116,7 @@ def added(
 def _fresh(
     program: AnyProgram, target: str, asked: EmitOptions, text: str
 ) -> Iterator[str]:
-    """The artefact compiled afresh, in the layout that its head names, or in each."""
+    """Yield the artefact compiled afresh, in the layout its head names, or in each."""
     named = LAYOUT.search(text, 0, MOST_HEAD)
     if named and asked.style != "numpy":
         with suppress(OptionError, TargetError):
@@ -127,7 +129,7 @@ def _fresh(
 
 
 def _own(found: Found, layouts: Iterator[Found]) -> Found:
-    """The constants of the layout that differs least from those that were found."""
+    """Return the constants of the layout that differs least from those found."""
 
     def distance(own: Found) -> int:
         return (found - own).total() + (own - found).total()
@@ -141,7 +143,7 @@ def _own(found: Found, layouts: Iterator[Found]) -> Found:
 def _options(
     program: AnyProgram, claimed: Claim, columns: Mapping[str, str], alias: str
 ) -> EmitOptions:
-    """The options that a SQL artefact was emitted with, as far as constants differ."""
+    """Return the options of a SQL artefact, as far as constants depend on them."""
     label: Label = ""
     for _, place in claimed.wanted:
         if place is not None:
@@ -159,7 +161,7 @@ def _options(
 
 
 def in_sql(text: str, backslash: bool = False) -> Found:
-    """The literals of a SQL text, in which a backslash escapes or stands for itself."""
+    """Count the literals of a SQL text; `backslash` says that a backslash escapes."""
     found: Found = Counter()
     for token in scan(text, backslash=backslash):
         match token.lastgroup:
@@ -183,7 +185,7 @@ def _unquoted(string: str, backslash: bool) -> str:
 
 
 def _number(text: str, powers: str) -> int | float:
-    """The value of a number; integers stay exact, as they may be categories."""
+    """Return the value of a number; integers stay exact, as they may be categories."""
     if text.isdigit() and not powers and len(text) <= MOST_DIGITS:
         return int(text)
     number = float(text)
@@ -194,7 +196,7 @@ def _number(text: str, powers: str) -> int | float:
 
 
 def in_python(text: str) -> Found:
-    """The literals of a Python text."""
+    """Count the literals of a Python text."""
     found: Found = Counter()
     with warnings.catch_warnings(action="ignore"):  # of odd escapes and comparisons
         tree = ast.parse(text)
@@ -227,7 +229,7 @@ ESCAPES = {
 
 
 def in_javascript(text: str) -> Found:
-    """The literals of a JavaScript text."""
+    """Count the literals of a JavaScript text."""
     found: Found = Counter()
     for token in JAVASCRIPT.finditer(text):
         match token.lastgroup:

@@ -1,7 +1,7 @@
-"""Unit tests of a dbt model: rows at the edges of the model, and its answers.
+"""Writes unit tests of a dbt model: rows at the edges of the model, and its answers.
 
-They run in dbt without the model file and without any table. Rows whose values YAML or
-Jinja would change are left out: `verify` tries those.
+dbt runs them without the model file and without any table. Rows whose values YAML or
+Jinja would change are left out; `verify` tries those rows.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ WITHOUT_FROM = ("oracle",)  # dialects in which a SELECT needs a FROM
 
 
 def unit_tests(program: AnyProgram, options: EmitOptions) -> str:
-    """The YAML of a unit test; "" if no row can be written."""
+    """Return the YAML of a unit test; "" if no row can be written."""
     dialect = read_dialect(options.dialect)
     if dialect.key in WITHOUT_FROM:
         return ""
@@ -82,7 +82,7 @@ def _select(names: Iterable[str], values: Iterable[object], dialect: Dialect) ->
 
 
 def _value(value: object) -> str:
-    """An answer in YAML."""
+    """Return an answer in YAML."""
     if isinstance(value, str):
         return dbt.scalar(value)
     return str(value).lower() if isinstance(value, bool) else repr(value)
@@ -98,9 +98,9 @@ def _chosen(
     dialect: Dialect,
     options: EmitOptions,
 ) -> list[Row]:
-    """Rows for each rule, then others; the first has the fewest NULLs.
+    """Choose a row for each rule, then others; the first has the fewest NULLs.
 
-    From that row, a database takes the types of the columns.
+    From the first row, a database takes the types of the columns.
     """
     body = program.body
     whole = [

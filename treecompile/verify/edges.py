@@ -1,4 +1,4 @@
-"""The rows that `verify` tries, and what the model says about them."""
+"""Chooses rows to try and the model's answers, for a tree, rules or a forest."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ AnyReference: TypeAlias = Reference | ForestReference
 
 
 def reference_of(program: AnyProgram, wanted: Wanted = ()) -> AnyReference:
-    """What judges the artefacts of a model."""
+    """Return the reference that knows what the artefacts of a model must answer."""
     if isinstance(program, ForestProgram):
         return ForestReference(program.body, wanted)
     return Reference(program, wanted)
 
 
 def rows_to_try(reference: AnyReference, **how: Any) -> ProbeRows:
-    """The rows to try on a model; see `probe_rows` and `forest_rows`."""
+    """Return the rows to try on a model; see `probe_rows` and `forest_rows`."""
     if isinstance(reference, ForestReference):
         return forest_rows(reference.body, **how)
     return probe_rows(reference.body, scattered=divisible(reference.model), **how)
@@ -31,7 +31,7 @@ def rows_to_try(reference: AnyReference, **how: Any) -> ProbeRows:
 def edge_rows(
     program: AnyProgram, budget: int, seed: int
 ) -> list[tuple[dict[str, Any], Label]]:
-    """The rows that reach every cell of a model and both sides of every edge."""
+    """Return rows for every cell and both sides of every edge, with answers."""
     names = [feature.name for feature in program.body.features]
     reference = reference_of(program)
     tried = rows_to_try(reference, budget=budget, seed=seed).rows

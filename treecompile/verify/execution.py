@@ -1,7 +1,7 @@
-"""Run the SQL of an artefact on a real database, over a table of the rows.
+"""Runs the SQL of an artefact on a real database, over a table of the rows to try.
 
-The answers are those that the database returned. Nothing is left behind. The SQL may be
-anybody's: the database runs it locked and for a limited time.
+The answers are those that the database returned, and nothing is left behind in it. The
+SQL may be anybody's, so the database runs it locked and for a limited time.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ def run_sql(
     """Run an expression, a query, a view or a function over a table of the rows.
 
     Columns of numbers and of text have the dialect's usual type, or the given one;
-    those in `column_types` have the type given there.
-    With several outputs each answer is a tuple. `alias` names the table in an
-    expression. The table is created with its names written as `identifiers` says.
+    those in `column_types` have the type given there. With several outputs, each answer
+    is a tuple. `alias` names the table in an expression. The table is created with
+    names written as `identifiers` says.
     """
     if not rows:
         return []
@@ -90,7 +90,7 @@ def run_sql(
 def _ordered(
     found: Sequence[Sequence[Any]], rows: int, columns: int, outputs: int
 ) -> Answers:
-    """The answers in the order of the rows; each record must be one row's."""
+    """Return the answers in the order of the rows; each row must have one record."""
     if len(found) != rows:
         more = "more than " * (len(found) > rows)
         raise RefusedError(f"{more}{min(len(found), rows)} rows came out for {rows}")
@@ -142,7 +142,7 @@ def _answers(
     rows: int,
     timeout: float,
 ) -> Sequence[Sequence[Any]]:
-    """Records whose first value is the row number and whose last are the outputs."""
+    """Run the artefact; records begin with the row number and end with the outputs."""
     number, *names = table.columns
     query = form.text
     if form.view or form.function:
@@ -163,7 +163,7 @@ def _answers(
 
 
 def holdable(dialect: Dialect, rows: Sequence[Row]) -> Sequence[Row]:
-    """The rows that a table of this database can hold."""
+    """Return the rows that a table of this database can hold."""
     values = {value for row in rows for value in row}
     barred = {value for value in values if not can_hold(dialect, (value,))}
     return [row for row in rows if barred.isdisjoint(row)] if barred else rows

@@ -1,8 +1,8 @@
-"""The rows that prove the artefact of a forest, and what the forest says about them.
+"""Chooses the rows that prove the artefact of a forest, and knows its answers.
 
 Each tree cuts the space of inputs into cells, its leaves. There are rows in every leaf
 of every tree, and at every edge of every test: the threshold, its neighbours, each
-category, unseen and missing values. The other features of a row are random, so that the
+category, unseen and missing values. The other values of a row are random, so that the
 sums have terms of all kinds.
 """
 
@@ -32,10 +32,10 @@ from treecompile.verify.constants import Constants
 from treecompile.verify.random_rows import Cell, Pin, RandomRows
 from treecompile.verify.reference import encoded
 
-IN_EACH_LEAF = 2  # rows
+IN_EACH_LEAF = 2  # rows in each leaf
 ConditionValue = ir.Category | float | tuple[ir.Category, ...]
 MIXED = 0.1  # the share of the budget for rows whose values are all random
-# How many units in the last place an engine may err: in `exp`, and in what follows it.
+# By how many units in the last place an engine may err in `exp` and the steps after it.
 UNITS = {ir.Arithmetic.SINGLE: 1, ir.Arithmetic.DOUBLE: 8}
 DIGITS = {ir.Arithmetic.SINGLE: (24, -149), ir.Arithmetic.DOUBLE: (53, -1074)}
 
@@ -46,7 +46,7 @@ class Nearly:
 
     number: float
     arithmetic: ir.Arithmetic
-    taken_from_1: bool = False  # then its last digits are those of the other share
+    taken_from_1: bool = False  # it is 1 minus the other share, with its last digits
 
     def __repr__(self) -> str:
         return repr(self.number)
@@ -62,7 +62,7 @@ class Nearly:
 
 
 class ForestReference:
-    """The answers of a forest: what `wanted` names, in that order."""
+    """Knows the answers of a forest: the outputs named in `wanted`, in that order."""
 
     def __init__(self, forest: ir.Forest, wanted: Wanted = ()) -> None:
         self.body, self.wanted = forest, wanted
@@ -70,7 +70,7 @@ class ForestReference:
         self.divided_rows = 0
 
     def judge(self, rows: Sequence[ir.Row]) -> Iterator[tuple[object, ...]]:
-        """What the artefact must say about each row."""
+        """Yield what the artefact must say about each row."""
         forest = self.body
         columns = encoded(forest, rows)
         for number, leaves in enumerate(batch.leaves_of(forest, columns, len(rows))):
@@ -79,7 +79,7 @@ class ForestReference:
             yield tuple(self._part(found, *each) for each in self.wanted)
 
     def answers(self, rows: Sequence[ir.Row]) -> list[ir.Label]:
-        """The answer to each row."""
+        """Return the model's answer to each row."""
         columns = encoded(self.body, rows)
         found = batch.margins(self.body, columns, len(rows)).tolist()
         return [forests.answer(self.body, each) for each in found]
@@ -114,7 +114,7 @@ def forest_rows(
     *,
     numbers: NumberProbes = DOUBLES,
 ) -> ProbeRows:
-    """The rows to try on a forest and its artefact."""
+    """Return the rows to try on a forest and its artefact."""
     if forest.zero_is_missing:
         zeros = {forests.ZERO, -forests.ZERO}
         constants = Constants(constants.numbers | zeros, constants.strings)
@@ -128,11 +128,11 @@ def forest_rows(
 
 
 class Around:
-    """Values at which a test may err, each with those that no test tells from it."""
+    """Values at which a test may err, each with the region that no test cuts."""
 
     def __init__(self, regions: Sequence[tuple[ir.Value, Region]]) -> None:
         self.others = [pair for pair in regions if not isinstance(pair[1], Interval)]
-        # Of numbers, which have an interval with one place each, the places are enough.
+        # A number's interval has one place only, so its place is all that is needed.
         found = [(each, v) for v, each in regions if isinstance(each, Interval)]
         known = [(each.high, v) for each, v in found if each.has_known]
         known.sort(key=itemgetter(0))
@@ -141,14 +141,14 @@ class Around:
         self.missing = [value for each, value in found if each.missing]
 
     def count(self, own: Region) -> int:
-        """How many are in a region."""
+        """Return how many of the values are in a region."""
         if not isinstance(own, Interval):
             return len(self._others(own))
         first, last = self._span(own)
         return last - first + own.missing * len(self.missing)
 
     def value(self, own: Region, number: int) -> ir.Value:
-        """One of those in a region, by its number from 0."""
+        """Return one of the values in a region, by its number from 0."""
         if not isinstance(own, Interval):
             return self._others(own)[number]
         first, last = self._span(own)
@@ -164,7 +164,7 @@ class Around:
 
 
 class ForestProbing:
-    """Rows for the leaves and the edges of all trees, as far as the budget goes."""
+    """Collects rows for the leaves and edges of all trees, as the budget allows."""
 
     def __init__(
         self, forest: ir.Forest, grid: Grid, budget: int, dice: Random
@@ -198,7 +198,7 @@ class ForestProbing:
         leaves: list[Cell],
         splits: list[tuple[ir.Condition, Cell]],
     ) -> None:
-        """Add the leaves and splits that a row can reach, with the rows that do."""
+        """Add the leaves and splits that a row can reach, each with its cell."""
         cells: dict[int, Cell] = {0: {}}
         for position, node in enumerate(tree.nodes):
             cell = cells.pop(position, None)
@@ -222,7 +222,7 @@ class ForestProbing:
     def edges(
         self, splits: Sequence[tuple[ir.Condition, Cell]], most: int
     ) -> tuple[int, list[tuple[Cell, Pin]]]:
-        """How many edges the splits have, and up to so many of them.
+        """Return how many edges the splits have, and up to `most` of them.
 
         There may be millions, so they are counted first, and only some are made.
         """
@@ -239,12 +239,12 @@ class ForestProbing:
         return starts[-1], found
 
     def part(self, test: ir.Condition, cell: Cell) -> tuple[Around, Region]:
-        """The values at which a test may err, and those that come to it."""
+        """Return the values at which a test may err, and the region that reaches it."""
         index = test.feature
         own = cell[index] if index in cell else self.grid.everything[index]
         return self.around(index, test.value), own
 
-    # The parts of a condition are found in a cache faster than the condition itself.
+    # A cache finds the parts of a condition faster than the condition itself.
 
     def _where(
         self, index: int, op: ir.Op, value: ConditionValue, missing: bool

@@ -1,8 +1,8 @@
-"""Run a JavaScript module that may be hostile, on Node.js in a process of its own.
+"""Runs a JavaScript module that may be hostile, on Node.js in a process of its own.
 
 Where this Node.js has permissions, the module may read only its own folder, write only
-its answers, and start nothing. Values travel as text that is exact for all of them: a
-double as its bits.
+its answers, and start no process. Values travel as text that keeps them exact: a double
+as its bits.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from treecompile.verify.processes import (
 )
 from treecompile.verify.statements import RefusedError
 
-MEMORY = 4096  # megabytes of objects
+MEMORY = 4096  # megabytes for objects
 EXPORTS = "module.exports ="  # only in a CommonJS module
 
-# Sets the limits, and becomes Node.js.
+# Python code that sets the limits and then becomes Node.js.
 START = f"""
 import os, sys
 limits = sys.argv[1]
@@ -45,7 +45,7 @@ os.execve(sys.argv[2], sys.argv[2:], {{}})  # Python may have set LC_CTYPE
 """
 
 # `run` imports a module, reads rows, and writes [label, probabilities, rule] for each.
-# It uses functions that were taken before the module could replace them.
+# It uses functions that were saved before the module could replace them.
 FUNCTIONS = r"""
 import { readFileSync, writeFileSync, writeSync } from "node:fs";
 
@@ -145,7 +145,7 @@ run(...process.argv.slice(2)).then(() => exit(0), fail);
 def run_node(
     text: str, body: Body, rows: Sequence[Row], timeout: float = TIMEOUT
 ) -> list[ModuleAnswer]:
-    """The answers of a module, an ES module or a CommonJS one."""
+    """Return the answers of a module, which may be an ES or a CommonJS module."""
     node = node_program()
     if not rows:
         return []
@@ -167,7 +167,7 @@ def run_node(
         values.write_text(json.dumps(given), encoding="ascii")
         command = [node, *_options(node, folder, answers), str(runner)]
         command += [module.as_uri(), str(values), str(answers)]
-        if os.name == "posix":  # elsewhere a process cannot become another
+        if os.name == "posix":  # on Windows a process cannot become another
             before = [sys.executable, "-I", "-S", "-c", START, limits(timeout)]
             command = [*before, *command]
         execute(command, folder, timeout)
@@ -183,7 +183,7 @@ def run_node(
 
 
 def node_program() -> str:
-    """The path of Node.js."""
+    """Return the path of Node.js; an error if it is not installed."""
     found = shutil.which("node")
     if found is None:
         raise EngineError(
@@ -203,7 +203,7 @@ def _options(node: str, folder: Path, answers: Path) -> list[str]:
 
 @cache
 def _permission(node: str) -> str:
-    """The option that switches permissions on, which has had two names; "" if none."""
+    """Return the option for permissions, which has had two names; "" if none."""
     asked = "console.log([...process.allowedNodeEnvironmentFlags].join('\\n'))"
     try:
         done = subprocess.run([node, "-e", asked], capture_output=True, timeout=60)
@@ -218,9 +218,10 @@ def _permission(node: str) -> str:
 
 
 def _row(row: Row, body: Body) -> list[str | bool | None]:
-    """Integers of integer columns are numbers, as far as these are exact, else BigInt.
+    """Encode a row.
 
-    In a numeric column an int of Python is a BigInt.
+    An int in a column of integers is a JavaScript number as far as that is exact, else
+    a BigInt. In a numeric column an int is always a BigInt.
     """
     return [
         _encoded(value, as_number=feature.type is ValueType.INT)
@@ -240,7 +241,7 @@ def _encoded(value: Value, *, as_number: bool = False) -> str | bool | None:
 
 
 def _decoded(text: Any, labels: Sequence[Label] = ()) -> Any:
-    """A value that came back; a number is an int if the labels are."""
+    """Decode a value that came back; a number becomes an int if the labels are ints."""
     are_integers = type(labels[0]) is int if labels else False
     try:
         match text:
@@ -263,5 +264,5 @@ def _decoded(text: Any, labels: Sequence[Label] = ()) -> Any:
 
 
 def _is_integer(number: float) -> bool:
-    """Whether it is the number that JavaScript has for an integer: not -0.0."""
+    """Whether a number is a JavaScript integer; -0.0 is not."""
     return number.is_integer() and not (number == 0.0 and copysign(1.0, number) < 0)

@@ -1,7 +1,8 @@
-"""The decision of a review page, as a module that Node.js runs.
+"""Extracts the decision of a review page, as a module that Node.js runs.
 
-What the page shows beside its decision is data. So a page may have the scripts that
-treecompile writes, and no other: such a script could answer in place of the decision.
+Besides its decision, a page has only data and the script that treecompile writes. A
+page with any other script is refused, because that script could answer in place of the
+decision.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def is_page(text: str) -> bool:
 
 
 def decision_in(text: str) -> str:
-    """The decision of a page as a CommonJS module."""
+    """Return the decision of a page as a CommonJS module; refuse a changed page."""
     found = SCRIPT.findall(text)
     if [kind for kind, _ in found] != [DATA, DECISION, PAGE]:
         raise RefusedError("it is not a review page of treecompile: emit it again")

@@ -1,9 +1,10 @@
-"""Run a program over an artefact that may be hostile, in a process of its own.
+"""Runs a program over an artefact that may be hostile, in a process of its own.
 
-The process gets nothing of ours: an empty environment, an empty folder, no standard
-input. Its time, memory and files are limited. It exchanges rows and answers with us as
-files, so nothing it prints can be taken for an answer. This keeps a faulty artefact
-from doing harm, but it is not a jail: the artefact can do what the user can do.
+The process inherits nothing: it has an empty environment, an empty folder and no
+standard input. Its time, memory and files are limited. Rows and answers are exchanged
+as files, so nothing that it prints can be taken for an answer. This keeps a faulty
+artefact from doing harm, but it is not a jail: the artefact can do what the user can
+do.
 """
 
 from __future__ import annotations
@@ -23,12 +24,12 @@ from treecompile.model.errors import OptionError
 from treecompile.verify.statements import RefusedError
 
 TIMEOUT = 600.0  # seconds for one run of an artefact
-MOST_SECONDS = 10_000_000  # beyond that, timers of some systems fail
+MOST_SECONDS = 10_000_000  # with more, the timers of some systems fail
 MOST_MEMORY = 8 << 30  # bytes of address space
 MOST_OUTPUT = 1 << 30  # bytes of each file that the process writes
 MESSAGE = 10_000  # bytes at the end of standard error that may hold the reason
 
-# Python code that limits its process, as the JSON text `limits` says.
+# Python code that limits its own process, as the JSON text `limits` says.
 LIMIT = """
 import json
 try:
@@ -66,8 +67,8 @@ def check_timeout(timeout: float) -> None:
 
 
 def limits(timeout: float, **others: int) -> str:
-    """For LIMIT: what every process may take, and other limits."""
-    # For one that outlives us, since we end it after `timeout` ourselves.
+    """Return the limits of a process as JSON for LIMIT: the usual and other ones."""
+    # The time limit is for a process that outlives this one, which ends it otherwise.
     seconds = ceil(timeout) * (os.cpu_count() or 1) + 1
     return json.dumps({"RLIMIT_FSIZE": MOST_OUTPUT, "RLIMIT_CPU": seconds, **others})
 
@@ -103,12 +104,12 @@ def not_in_time(timeout: float) -> str:
 
 
 def _environment() -> dict[str, str]:
-    """Empty, but for what Windows needs to start a process."""
+    """Return an environment with only what Windows needs to start a process."""
     return {name: os.environ[name] for name in ("SYSTEMROOT",) if name in os.environ}
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process, and all those that it has started in its group."""
+    """End a process, and all processes that it has started in its group."""
     with suppress(OSError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)
@@ -125,7 +126,7 @@ def _last_line(path: Path) -> str:
 
 
 def records(path: Path, rows: int) -> list[ModuleAnswer]:
-    """What a module has answered: label, probabilities and explanation of each row."""
+    """Read a module's answers: label, probabilities and explanation of each row."""
     try:
         found = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -139,7 +140,7 @@ def records(path: Path, rows: int) -> list[ModuleAnswer]:
 
 
 def _record(record: Any) -> ModuleAnswer:
-    if type(record) is list and len(record) == 3:  # faster than to match it
+    if type(record) is list and len(record) == 3:  # faster than a match statement
         label, shares, said = record
         if type(shares) is list and type(said) is str:
             return ModuleAnswer(label, tuple(shares), (said.partition(":")[0],))

@@ -1,4 +1,4 @@
-"""Run a Python module that may be hostile, in an interpreter of its own."""
+"""Runs a Python module that may be hostile, in an interpreter of its own."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ rows = [dict(zip(names, row)) for row in rows]
 names = names or ["other"]  # columns without any could not say how many rows
 """
 
-MOST_DIVIDED = 2000  # rows that a tree divides and that all functions are tried with
+MOST_DIVIDED = 2000  # divided rows with which all functions of a module are tried
 
 SAVE = """
 with open(sys.argv[3], "w", encoding="ascii") as file:
@@ -97,7 +97,7 @@ for name in module.FEATURES if by_position else ():
 
 NEEDS_NUMPY = "import numpy as np"  # only in a module that takes whole columns
 
-# The same for such a module.
+# Does the same for a module that takes whole columns.
 NUMPY_RUNNER = f"""{LOADER}
 import numpy
 columns = {{name: numpy.empty(len(rows), dtype=object) for name in names}}
@@ -121,7 +121,7 @@ def run_python(
     rows: Sequence[Row],
     timeout: float = TIMEOUT,
 ) -> list[ModuleAnswer]:
-    """The answers of a module; only one that needs NumPy gets site packages."""
+    """Return the answers of a module; only one that needs NumPy sees site packages."""
     if not rows:
         return []
     options, code = ["-I", "-S"], RUNNER
@@ -134,7 +134,7 @@ def run_python(
             folder / file for file in ("artefact.py", "rows.marshal", "answers.json")
         )
         module.write_text(text, encoding="utf-8", errors="surrogatepass")
-        # The other way it is JSON: what an artefact has written is not trusted.
+        # The answers are JSON instead: what an artefact has written is not trusted.
         values: Any = (names, list(rows))
         given.write_bytes(marshal.dumps(values))
         files = [str(path) for path in (module, given, answers)]

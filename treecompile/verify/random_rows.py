@@ -1,4 +1,4 @@
-"""Random rows within many boxes at once, a column at a time."""
+"""Draws random rows within many boxes at once, a column at a time."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from treecompile.regions.region import Interval, Region
 from treecompile.regions.space import Box
 from treecompile.verify.axes import Axis, CategoryAxis, Grid, NumberAxis
 
-MISSING = 0.1  # the share of missing values where known ones are possible, too
+MISSING = 0.1  # the share of missing values where known ones are possible as well
 
 # The regions of some features; the others may have any value.
 Cell = Mapping[int, Region]
-Pin = tuple[int, Value]  # a feature, and the value that it has
+Pin = tuple[int, Value]  # a feature, and the value that a row must have there
 
 
 class RandomRows:
@@ -28,7 +28,7 @@ class RandomRows:
         self.grid, self.dice = grid, dice
 
     def inside(self, cells: Sequence[Cell], pins: Sequence[Pin] = ()) -> Iterator[Row]:
-        """A row in each cell; with pins, each row has the value of its pin."""
+        """Draw a row in each cell; with pins, each row has the value of its pin."""
         axes = self.grid.axes
         bounded: list[tuple[list[int], list[Region]]] = [([], []) for _ in axes]
         for number, cell in enumerate(cells):
@@ -45,7 +45,7 @@ class RandomRows:
         return _pinned(columns, pins)
 
     def in_boxes(self, places: Sequence[tuple[Box, Pin | None]]) -> Iterator[Row]:
-        """A row in each box; with a pin, it has that value."""
+        """Draw a row in each box; with a pin, the row has its value."""
         count = len(places)
         if not count:
             return iter(())
@@ -57,7 +57,7 @@ class RandomRows:
         return _pinned(columns, [pin for _, pin in places])
 
     def anywhere(self, count: int) -> Iterator[Row]:
-        """Rows in which every value of an axis is as likely."""
+        """Draw rows in which all values of an axis are equally likely."""
         columns = []
         for axis in self.grid.axes:
             codes = self._below(np.full(count, len(axis.values)))
@@ -67,7 +67,7 @@ class RandomRows:
     # ------------------------------------------------------------ places on an axis
 
     def _picked(self, axis: Axis, regions: Sequence[Region], count: int) -> Array:
-        """Places of values in regions, of which there is one for each or for all."""
+        """Draw `count` places of values, in a region for each or in one for all."""
         if isinstance(axis, NumberAxis):
             return self._numbers(axis, regions, count)
         return self._categories(axis, regions, count)
@@ -75,7 +75,7 @@ class RandomRows:
     def _numbers(
         self, axis: NumberAxis, regions: Sequence[Region], count: int
     ) -> Array:
-        """Mostly at an end of a region: an edge of the model."""
+        """Draw numbers, mostly at an end of a region, which is an edge of the model."""
         intervals = cast("Sequence[Interval]", regions)
         ends = (
             [each.low for each in intervals],
@@ -107,12 +107,12 @@ class RandomRows:
     # ------------------------------------------------------------ chance
 
     def _below(self, sizes: Array) -> Array:
-        """Random integers from 0, below these."""
+        """Return a random integer from 0 below each size."""
         found: Array = (self._uniform(len(sizes)) * sizes).astype(np.intp)
         return found
 
     def _uniform(self, count: int) -> Floats:
-        """Numbers from 0 to 1; `random` keeps them the same in all of its versions."""
+        """Return numbers from 0 to 1, the same with every version of Python."""
         words = np.frombuffer(self.dice.randbytes(8 * count), "<u8")
         found: Floats = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
         return found
@@ -124,7 +124,7 @@ def _places(axis: CategoryAxis, region: Region) -> Array:
 
 
 def _pinned(columns: list[list[Any]], pins: Sequence[Pin | None]) -> Iterator[Row]:
-    """The rows of some columns, with the values of their pins."""
+    """Set the values of the pins, and return the rows of the columns."""
     for number, pin in enumerate(pins):
         if pin is not None:
             index, value = pin

@@ -1,10 +1,10 @@
-"""What the model says about rows: everything that an artefact can give.
+"""Knows what the model says about rows: every output that an artefact can have.
 
 A tree that divides unknown values is seen as a tree in which each division is a cell
 (see `model.paths`); the answer to a divided row is computed for that row.
 
-The rows are decided over whole columns, by `batch`. That the semantics decide the same,
-row by row, is checked on a sample of the rows; where they are few, on all of them.
+The rows are decided over whole columns, by `batch`. On a sample of the rows, or on all
+if they are few, it is checked that `semantics` decides them in the same way row by row.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from treecompile.model.semantics import (
 from treecompile.verify.claims import Wanted
 from treecompile.verify.constants import as_double
 
-CHECKED = 2000  # rows of each run that are decided row by row, too
+CHECKED = 2000  # rows of each run that are decided row by row as well
 LEAST_CHECKED = 50
-TESTS = 200_000  # that these rows may take together
-TOGETHER = 1 << 22  # rows x nodes that are divided at a time: it bounds the memory
+TESTS = 200_000  # tests for all rows that are decided one by one
+TOGETHER = 1 << 22  # rows x nodes that are divided at a time, to bound the memory
 
 
 class Reference:
-    """The answers of the model: what `wanted` names, in that order."""
+    """Knows the answers of a model: the outputs named in `wanted`, in that order."""
 
     def __init__(self, program: ir.Program, wanted: Wanted = ()) -> None:
         self.model = settled(program.body)
         self.wanted = wanted
-        self.body: ir.Body = self.model  # whose cells are entered
+        self.body: ir.Body = self.model  # the body whose cells are counted
         decided = outcomes(self.model)
         if isinstance(self.model, ir.Tree) and divisible(self.model):
             self.body, decided = exposed(self.model)
@@ -60,10 +60,10 @@ class Reference:
             if cell not in self.divided
         }
         self.entered: set[int] = set()  # cells that `judge` has met
-        self.divided_rows = 0  # that it has met
+        self.divided_rows = 0  # how many `judge` has met
 
     def judge(self, rows: Sequence[ir.Row]) -> Iterator[tuple[object, ...]]:
-        """What the artefact must say about each row."""
+        """Yield what the artefact must say about each row."""
         columns = encoded(self.body, rows)
         cells = batch.deciders(self.body, columns, len(rows)).tolist()
         self.entered.update(cells)
@@ -83,11 +83,11 @@ class Reference:
             yield said
 
     def answers(self, rows: Sequence[ir.Row]) -> list[ir.Label]:
-        """The answer to each row."""
+        """Return the model's answer to each row."""
         return [predict(self.model, row) for row in rows]
 
     def _most_checked(self) -> int:
-        """How many rows can be decided row by row in little time."""
+        """Return how many rows can be decided row by row in little time."""
         if isinstance(self.model, ir.RuleSet):
             tests = sum(1 for _ in conditions(self.model))
         elif self.divided:
@@ -97,7 +97,7 @@ class Reference:
         return max(LEAST_CHECKED, min(CHECKED, TESTS // max(1, tests)))
 
     def _shares_of(self, rows: Sequence[ir.Row]) -> Iterator[tuple[float, ...]]:
-        """`semantics.distribution` for each of the divided rows."""
+        """Yield `semantics.distribution` for each of the divided rows."""
         if not rows:
             return
         assert isinstance(self.model, ir.Tree)
@@ -112,11 +112,11 @@ class Reference:
         return decider(self.body, row)
 
     def answer(self, cell: int) -> object:
-        """What tells a cell from others; the shares of divided rows are their own."""
+        """Return the answer of a cell; cells of divided rows all count as different."""
         return cell if cell in self.divided else self.known[cell]
 
     def expected(self, row: ir.Row, cell: int) -> tuple[object, ...]:
-        """The answer to a row of a cell."""
+        """Return the answer to a row of a cell."""
         if cell not in self.divided:
             return self.known[cell]
         assert isinstance(self.model, ir.Tree)
@@ -140,12 +140,12 @@ class Reference:
 
 
 def _shares(rule: ir.Rule) -> tuple[float, ...]:
-    """The probability of each label; none for a regression."""
+    """Return the probability of each label; () for a regression."""
     return probabilities(rule.stats) if isinstance(rule.stats, ir.ClassCounts) else ()
 
 
 def encoded(body: ir.AnyBody, rows: Sequence[ir.Row]) -> list[Array | None]:
-    """Rows as columns for `batch`: doubles and codes; None where no test reads them."""
+    """Return columns of doubles and codes for `batch`; None where no test reads one."""
     columns: list[Array | None] = [None] * len(body.features)
     for index in required_features(body):
         feature = body.features[index]

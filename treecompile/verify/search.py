@@ -1,9 +1,9 @@
-"""A model as a graph of questions, and the search for a row that exposes an error.
+"""Searches a model, as a graph of questions, for a row that exposes an error.
 
-A state asks a question, and its arms say where each answer leads; a state without arms
-decides. A tree is such a graph already. In a rule set every condition is a question:
-where it holds, the next condition of the rule follows, where it fails, the next rule.
-Arms lead forwards only.
+A state of the graph asks a question, and its arms say where each answer leads; a state
+without arms decides. A tree is such a graph already. In a rule set every condition is a
+question: if it holds, the next condition of the rule follows; if it fails, the next
+rule. Arms lead forwards only.
 
 An edge is a question, a value at which a test may err, and the wrong arm that it would
 then take. A row exposes an error there if it has that value, comes to the question, and
@@ -23,7 +23,7 @@ from treecompile.model.semantics import holds, negate
 from treecompile.regions.region import Region
 from treecompile.regions.space import Box, Space
 
-STEPS = 1000  # for one search, before it gives up
+STEPS = 1000  # after which one search gives up
 
 Arms = tuple[tuple[Condition, int], ...]
 
@@ -32,8 +32,8 @@ Arms = tuple[tuple[Condition, int], ...]
 class StateBox:
     """A state, and a box of rows that may come to it.
 
-    The rows meant are those of the box that come from `start` to `state`. In a tree
-    the two are the same, and every row of the box is meant.
+    Only the rows of the box that come from `start` to `state` are meant. In a tree the
+    two are the same, and every row of the box is meant.
     """
 
     state: int
@@ -57,7 +57,7 @@ class QuestionGraph:
             self.near[state] = min(below, default=0)
 
     def _lay_out(self, rules: RuleSet) -> None:
-        """First the conditions of all rules in order, then the decisions."""
+        """Make a state of each condition of all rules, then of each decision."""
         sizes = [len(rule.conditions) for rule in rules.rules]
         asked = self.asked = sum(sizes)
         firsts = zip(accumulate(sizes, initial=0), (*sizes, 0), strict=True)
@@ -75,16 +75,16 @@ class QuestionGraph:
         self.arms += [()] * len(self.starts)
 
     def decider(self, state: int) -> int:
-        """The position of a state that decides, as `semantics.decider` gives it."""
+        """Return the position of a deciding state, as `semantics.decider` does."""
         return state - self.asked
 
     def taken(self, arms: Arms, value: Value) -> int:
-        """Where a value leads."""
+        """Return the state to which a value leads."""
         features = self.body.features
         return next(to for t, to in arms if holds(t, features[t.feature], value))
 
     def cells(self, space: Space) -> Iterator[StateBox]:
-        """Where each leaf or rule decides, without those whose box is empty."""
+        """Yield where each leaf or rule decides, unless its box is empty."""
         if isinstance(self.body, Tree):
             yield from (p for p in self._nodes(space) if not self.arms[p.state])
             return
@@ -94,7 +94,7 @@ class QuestionGraph:
                 yield StateBox(self.asked + number, self.starts[0], box)
 
     def questions(self, space: Space) -> Iterator[StateBox]:
-        """Where each question is asked and its answer matters to the leaf or rule."""
+        """Yield where each question is asked and its answer matters."""
         if isinstance(self.body, Tree):
             yield from (p for p in self._nodes(space) if self.arms[p.state])
             return
@@ -109,7 +109,7 @@ class QuestionGraph:
                 state += 1
 
     def _nodes(self, space: Space) -> Iterator[StateBox]:
-        """Every node of a tree that a row can come to, depth first."""
+        """Yield every node of a tree that a row can come to, depth first."""
         stack = [(0, space.everything)]
         while stack:
             state, box = stack.pop()
@@ -125,28 +125,28 @@ class EdgeSearch:
         self,
         graph: QuestionGraph,
         space: Space,
-        answer: Callable[[int], object],  # what is compared, by the deciding position
+        answer: Callable[[int], object],  # the answer of a deciding position
         steps: int,
     ) -> None:
         self.graph, self.space, self.answer = graph, space, answer
-        self.left = steps  # of all searches together
-        self.gave_up = False  # whether the last one did
+        self.left = steps  # steps left for all searches together
+        self.gave_up = False  # whether the last search did
         ways = [
             [(test.feature, space.where(test), child) for test, child in arms]
             for arms in graph.arms
         ]
-        # What is last is followed first: on the way to a state the arm that leads
-        # farthest, after the error the one that comes to a decision soonest.
+        # The last way of a list is followed first. On the way to a state, it is the arm
+        # that leads farthest; after the error, the one that reaches a decision soonest.
         self.towards = [sorted(arms, key=lambda way: way[2]) for arms in ways]
         self.away = [sorted(arms, key=lambda way: -graph.near[way[2]]) for arms in ways]
 
     def find(self, place: StateBox, arms: tuple[int, int] | None = None) -> Box | None:
-        """Rows of a box that come to its state.
+        """Return a box of rows that come to the state; None if none is found.
 
-        Given a right and a wrong arm of the state, only rows that these two answer
-        differently.
+        With a right and a wrong arm of the state, only rows that the two answer
+        differently are sought.
         """
-        # The state of a row, and where the error would take it: None before the error.
+        # The state of a row; the state after the error, None before it; and the rows.
         stack: list[tuple[int, int | None, Box]] = [(place.start, None, place.box)]
         limit = min(STEPS, self.left)
         steps, found = 0, None
@@ -185,7 +185,7 @@ class EdgeSearch:
     def _onwards(
         self, ways: Sequence[tuple[int, Region, int]], box: Box
     ) -> list[tuple[int, Box]]:
-        """The states that the rows of a box go on to."""
+        """Return the states to which the rows of a box go on, each with its box."""
         return [
             (child, inner)
             for index, region, child in ways
@@ -207,7 +207,7 @@ class ErrorSearch:
         self.found: dict[tuple[int, int], Box | None] = {}
 
     def find(self, region: Region, arms: tuple[int, int]) -> Box | None:
-        """Rows with a value of the region that a right and a wrong arm tell apart."""
+        """Return rows with a value in a region that the two arms answer differently."""
         search, place, narrow = self.search, self.place, self.search.space.narrow
         self.gave_up = False
         inner = narrow(place.box, self.index, region)

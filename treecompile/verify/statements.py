@@ -1,9 +1,9 @@
-"""Reads the SQL of an artefact: one statement, and the form it has.
+"""Reads the SQL of an artefact: one statement, whose form it returns.
 
 The text may be anybody's. Reading takes time in proportion to its length, and accepts
-exactly one expression, query, view or function. It refuses what databases read
-differently and what reaches beyond the rows. That a statement does no harm is up to the
-engines, which run it locked (see `engines.base.Connection.lock`).
+exactly one expression, query, view or function. Text that databases read differently is
+refused, and so are statements that reach beyond the rows. The engines see to it that a
+statement does no harm: they run it locked (see `engines.base.Connection.lock`).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Token(NamedTuple):
     text: str
     start: int
     end: int
-    plain: str = ""  # of a word or a sign: its text in upper case
+    plain: str = ""  # a word or a sign in upper case
 
     @property
     def is_name(self) -> bool:
@@ -56,7 +56,7 @@ class Token(NamedTuple):
 
     @property
     def called(self) -> str:
-        """The name of a function, in upper case and without its quotes."""
+        """The name of a function in upper case, without quotes; "" for no name."""
         return self.text.strip('`"').upper() if self.is_name else ""
 
 
@@ -69,7 +69,7 @@ def _pattern(inside: str) -> re.Pattern[str]:
 
 
 def scan(text: str, *, backslash: bool) -> Iterator[re.Match[str]]:
-    """The tokens of a text; `lastgroup` is the kind of each."""
+    """Return the tokens of a text; `lastgroup` is the kind of each."""
     return _pattern(BACKSLASH if backslash else PLAIN).finditer(text)
 
 
@@ -78,7 +78,7 @@ def has_backslashes(dialect: str) -> bool:
     return read_dialect(dialect).literals.string in BACKSLASHED
 
 
-ENDLESS = {  # groups of TOKEN: what has no end
+ENDLESS = {  # groups of TOKEN, each with what lacks its end
     "endless_comment": "comment",
     "endless_escaped": "string",
     "endless_string": "string",
@@ -89,7 +89,7 @@ ENDLESS = {  # groups of TOKEN: what has no end
 
 
 def _tokens(text: str, dialect: str) -> Iterator[Token]:
-    """All tokens but comments."""
+    """Yield all tokens except comments; refuse text that is read in several ways."""
     match = None
     for match in scan(text, backslash=has_backslashes(dialect)):
         kind, found = str(match.lastgroup), match[0]
@@ -108,8 +108,8 @@ def _tokens(text: str, dialect: str) -> Iterator[Token]:
 
 
 MYSQL = ("mariadb", "mysql")
-# Where they differ from the others: a backslash in quotes, two signs that begin no
-# comment, and one that does. Artefacts write a backslash in hexadecimal.
+# Where these two differ from other databases: a backslash in quotes, `--` that begins
+# no comment, and `#`, which does. Artefacts write a backslash in hexadecimal.
 MYSQL_ONLY = re.compile(r"""['"][^\\]*\\|--(?!\s|\Z)|\#""")
 
 
@@ -125,17 +125,17 @@ def _check_comment(text: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class SqlForm:
-    text: str  # to be run, without the semicolon at its end
-    table: str = ""  # that it reads, quoted; "" for a bare expression or a function
-    schema: str = ""  # of that table, with the point behind it: "shop."
-    view: str = ""  # that it creates
-    function: str = ""  # that it creates
-    alias: str = ""  # that a bare expression has for its table
+    text: str  # the text to run, without the semicolon at its end
+    table: str = ""  # the table it reads, quoted; "" for an expression or a function
+    schema: str = ""  # the schema of that table, with a point: "shop."
+    view: str = ""  # the view that it creates
+    function: str = ""  # the function that it creates
+    alias: str = ""  # by which a bare expression calls its table
 
 
 @lru_cache(maxsize=1)  # an artefact runs several times, and may be large
 def sql_form(text: str, dialect: str, alias: str = "") -> SqlForm:
-    """Whether a text is an expression, a query, a view or a function."""
+    """Return the form of a text: an expression, a query, a view or a function."""
     text = from_dbt(text)
     reader = _Reader(dialect)
     for token in _tokens(text, dialect):
@@ -161,8 +161,8 @@ def sql_form(text: str, dialect: str, alias: str = "") -> SqlForm:
 
 
 INTO = "INTO"  # writes a table or a file
-# What reaches beyond the rows on engines that cannot be locked against it: functions,
-# and other words, which run libraries and scripts.
+# Functions and words that reach beyond the rows, on engines that cannot be locked
+# against them. The words run libraries and scripts, or write.
 BARRED_CALLS = {
     "spark": ("REFLECT", "TRY_REFLECT", "JAVA_METHOD"),
     "clickhouse": ("FILE", "EXECUTABLE"),
@@ -199,7 +199,7 @@ class _Reader:
         self.sources: list[list[Token]] = []  # the tokens after each FROM
         self.steps: set[str] = set()  # names of WITH queries
         self.is_ended = False
-        self.end_of_expression = ""  # the token that would end an expression
+        self.end_of_expression = ""  # the first token that would end an expression
         # By depth of parentheses: whether tables are being listed, after FROM.
         self.lists_tables = [False]
 
@@ -254,7 +254,7 @@ class _Reader:
             )
 
     def source(self, text: str) -> Path:
-        """The table that a query reads, in its last step or in the first one."""
+        """Return the table that the query, or one of its WITH queries, reads."""
         if not self.sources:
             raise RefusedError(ONE_TABLE)
         path = _path(text, self.sources[-1])
@@ -267,7 +267,7 @@ class _Reader:
         raise RefusedError("no step of the query reads a table")
 
     def _one_table(self, path: Path, tokens: Sequence[Token]) -> Path:
-        """Its alias may follow, or a subquery that can refer to it."""
+        """Return the table, which only an alias or a lateral subquery may follow."""
         alias = tokens[path.length :]
         plain = [token.plain for token in alias]
         if LATERAL in (plain[:4], plain[1:5]):
@@ -286,7 +286,7 @@ class Path:
 
 
 def _path(text: str, tokens: Sequence[Token]) -> Path:
-    """The name at the beginning, perhaps with that of its schema."""
+    """Return the name at the beginning, perhaps with the name of its schema."""
     length = 0
     for place in range(0, len(tokens), 2):
         if not tokens[place].is_name:
@@ -302,12 +302,12 @@ def _path(text: str, tokens: Sequence[Token]) -> Path:
 
 # ---------------------------------------------------------------- dbt
 
-# What dbt replaces, besides escapes: {{ ref("model") }}, {{ source("shop", "table") }}.
+# dbt replaces these, and escapes: {{ ref("model") }}, {{ source("shop", "table") }}.
 REFERENCE = re.compile(r"\{\{ (?:ref|source)\(([^\n]*)\) \}\}(?= *[^\s{}]*$)", re.M)
 
 
 def from_dbt(text: str) -> str:
-    """The SQL that dbt makes of a model that reads one table."""
+    """Return the SQL that dbt makes of a model that reads one table."""
     start = max(text.rfind("{{ ref("), text.rfind("{{ source("))
     reference = REFERENCE.match(text, start) if start >= 0 else None
     if not reference:

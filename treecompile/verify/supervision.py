@@ -1,6 +1,6 @@
-"""Do some work in a process of its own, so that an engine can crash without harm.
+"""Does work in a process of its own, so that an engine can crash without harm.
 
-A database that runs in this process may be ended by a hostile text: its parser
+A hostile text may bring down a database library that runs in this process: its parser
 overflows the stack, a function takes all the memory, or nothing can interrupt it.
 """
 
@@ -31,7 +31,7 @@ class EndedError(Exception):
 
 
 def supervised(work: Callable[[], Done]) -> Done:
-    """Do some work in a child process; its result and its exceptions come back."""
+    """Do work in a child process, and return its result or raise its exception."""
     if not hasattr(os, "fork"):  # Windows: without supervision
         return work()
     context = multiprocessing.get_context("fork")
@@ -41,7 +41,7 @@ def supervised(work: Callable[[], Done]) -> Done:
     sender.close()
     try:
         is_done, result = receiver.recv()
-        process.join()  # it may have a session to end
+        process.join()  # the child may have a session to end
     except EOFError:
         process.join()
         code = process.exitcode or 0
@@ -58,7 +58,7 @@ def supervised(work: Callable[[], Done]) -> Done:
 def _child(work: Callable[[], Any], sender: Pipe) -> None:
     global in_own_process
     in_own_process = True
-    atexit._clear()  # those of the parent
+    atexit._clear()  # forget the exit functions of the parent
     _limit_memory()
     try:
         outcome = True, work()
@@ -66,11 +66,11 @@ def _child(work: Callable[[], Any], sender: Pipe) -> None:
         outcome = False, error
     sender.send(outcome)
     sender.close()
-    atexit._run_exitfuncs()  # multiprocessing does not
+    atexit._run_exitfuncs()  # multiprocessing does not run them
 
 
 def _limit_memory() -> None:
-    """To most of what the machine has, so that other programs keep some."""
+    """Limit memory to 3/4 of the machine's, so that other programs keep some."""
     import resource
 
     pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
@@ -83,7 +83,7 @@ def _limit_memory() -> None:
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """In a process of its own, end it if something takes longer than it may."""
+    """End this process, if it is a child, when a step takes longer than it may."""
     if not in_own_process:
         yield
         return

@@ -1,9 +1,9 @@
-"""Prove an artefact equal to its model, on the engine where it will run.
+"""Proves an artefact equal to its model, on the engine where it will run.
 
-The first run has the rows that cover the model, with numbers as doubles. The next runs
-have columns of every other number type of the engine, with the values of that type
-beside each threshold, and columns of text that compare loosely: they show a missing
-cast or collation.
+The first run has the rows that cover the model, with numbers as doubles. Further runs
+show a missing cast or collation: they have columns of every other number type of the
+engine, with the values of that type beside each threshold, and columns of text that
+compare loosely.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from treecompile.verify.statements import RefusedError
 from treecompile.verify.supervision import EndedError, supervised
 
 TYPED_BUDGET = 10_000  # rows for each other number type: the edges, not all cells
-Run = tuple[Sequence[Row], list[Any]]  # rows, and what the engine gave for each
+Run = tuple[Sequence[Row], list[Any]]  # rows, and the engine's answers to them
 Search = Callable[..., ProbeRows]  # takes the `numbers` to try
 
 
@@ -190,7 +190,7 @@ def verify(
 def verify_supervised(
     program: AnyProgram, text: str, engine: str = "", **options: Any
 ) -> Report:
-    """The same in a process of its own: whatever happens to it is a result."""
+    """Do what `verify` does in a process of its own; its crash is a result, too."""
     try:
         return supervised(partial(verify, program, text, engine, **options))
     except EndedError as end:
@@ -251,7 +251,7 @@ def _sql_runs(
     options: Mapping[str, Any],
     declared: Mapping[str, str],
 ) -> Iterator[Run]:
-    """Only with the columns that are tested: others may have unusable names."""
+    """Yield the runs; tables have tested columns only: other names may be unusable."""
     required = required_features(program.body)
     features = [program.body.features[index] for index in required]
     types = {feature.type for feature in features if feature.name not in declared}

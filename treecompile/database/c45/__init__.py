@@ -1,3 +1,3 @@
-"""Counts for growing and pruning C4.5 trees, by SQL.
-Cases may be divided among branches.
+"""Counts cases by SQL to grow and prune C4.5 trees from a table in a database.
+A case is a row, or the part of a row that goes to one of several branches.
 """

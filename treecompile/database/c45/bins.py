@@ -1,9 +1,9 @@
-"""Features with many numbers at the open nodes of C4.5, by their bins in a database.
+"""Finds C4.5's cuts of features with many numbers, from bins counted in a database.
 
 C4.5 takes the cut with the greatest gain of each feature, then compares features by
-ratio. So a bin is of interest as long as a cut in it may gain as much as the best known
-cut of that feature. C4.5 corrects the gain by the number of possible cuts, so these
-have to be counted.
+gain ratio. So a bin is of interest as long as a cut in it may gain as much as the best
+known cut of that feature. C4.5 corrects the gain by the number of possible cuts, so
+these have to be counted as well.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from treecompile.model.arrays import Array, Floats, Mask, Positions
 def cuts_between(
     table: CaseTable, bins: BinHistogram, search: GainSearch
 ) -> PossibleCuts:
-    """The possible cuts between bins."""
+    """Return the possible cuts between bins."""
 
     def neighbours(places: Positions) -> tuple[Floats, Floats]:
         return bins.high[places], bins.low[places + 1]
@@ -41,7 +41,7 @@ def cuts_between(
 
 
 class BinnedFeature(BoundedGains):
-    """A feature with many numbers, of which the database has counted the bins."""
+    """A feature with many numbers, whose bins the database has counted."""
 
     def __init__(
         self, table: CaseTable, index: int, bins: BinHistogram, search: GainSearch
@@ -63,13 +63,13 @@ class BinnedFeature(BoundedGains):
         self.begin(cuts_between(table, bins, search), inside, more)
 
     def _bounds(self, bins: BinHistogram) -> Floats:
-        """The most that a cut in each bin gains, without the correction."""
+        """Return the most that a cut in each bin gains, without the correction."""
         sizes = self.search.totals / self.search.scale.unit
         can_be_cut, slack = Spans(bins, self.search).is_open, np.full(len(sizes), SLACK)
         return bounds_inside(self.table.target, bins, can_be_cut, sizes, slack)
 
     def join(self, bins: BinHistogram) -> tuple[BinHistogram, Mask]:
-        """Join bins while they are opened; see `refine`."""
+        """Join bins between the rounds in which they are opened; see `refine.Join`."""
         cuts = cuts_between(self.table, bins, self.search)
         gain = np.full(len(bins.node), -np.inf)
         gain[cuts.places] = cuts.gains
@@ -79,7 +79,7 @@ class BinnedFeature(BoundedGains):
         return join_bins(target, bins, gain, self._bounds(bins), least, tie)
 
     def opened(self, some: Mask, bins: BinHistogram) -> None:
-        """Note the opened bins of some nodes; no cut inside them is of interest."""
+        """Take over opened bins of some nodes; no cut inside them is of interest."""
         self.opened_bins = self.opened_bins.opened(some[self.opened_bins.node], bins)
         self.found(some, cuts_between(self.table, bins, self.search))
 
@@ -99,7 +99,7 @@ class BinnedFeature(BoundedGains):
             asked[bins.node[is_inside]] = True
             node, code, count = table.gaps(self.index, asked)
             width = table.sizes[self.index] + 1
-            keys = bins.node * width + bins.code  # which are in order
+            keys = bins.node * width + bins.code  # the bins are sorted by these keys
             place = np.searchsorted(keys, node * width + code)
             mine = is_inside[place]
             np.add.at(counts, node[mine], count[mine])
@@ -114,7 +114,7 @@ class BinnedFeature(BoundedGains):
 
 
 class Spans:
-    """The weight before each bin and in it, and whether a cut in it is possible."""
+    """The weight before and up to the end of each bin, and if a cut fits inside."""
 
     def __init__(self, bins: BinHistogram, search: GainSearch) -> None:
         before = bins.before()
@@ -122,13 +122,13 @@ class Spans:
         self.upto: Array = self.from_ + bins.sums.sum(axis=1)
         limits = search.limits(before.totals.sum(axis=1))
         self.least, self.most = (each[before.segment] for each in limits)
-        # A cut inside has the first value of the bin below it and the last above it.
+        # A cut inside a bin has the bin's first value below it and the last above it.
         self.is_open: Mask = are_apart(bins.low, bins.high)
         self.is_open &= (self.upto > self.least) & (self.from_ < self.most)
 
 
 def find_cuts(binned: Mapping[int, BinnedFeature], where: Mask) -> None:
-    """Find the best cuts of features at some nodes; `where` is nodes x features."""
+    """Find the best cuts of features at nodes; `where` masks nodes x features."""
     some = {i: each for i, each in binned.items() if where[:, i].any()}
     first = next(iter(some.values()))
     opened = open_bins(

@@ -1,9 +1,9 @@
-"""How cases pass the tests of a C4.5 tree in a database: for pruning.
+"""Sends cases in a database through tests of a C4.5 tree, for pruning.
 
-The growth has counted the cases of the grown tree and knows where they are. If other
-tests are tried on them, as when a branch is raised, a query says where they go. Such
-queries build on each other. Where temporary tables may be made, the result of each
-query is kept in one as long as it is used.
+The cases of the grown tree have been counted, and the working table says where they
+are. When pruning tries other tests on them, as when it raises a branch, a query
+computes where they go. Such queries build on each other. Where temporary tables may be
+made, the result of each query is kept in one as long as it is used.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from treecompile.model.arrays import Floats, Positions
 from treecompile.model.errors import EngineError
 
 NONE = np.zeros(0, np.intp)
-NAME, STEP = "treecompile_passed", "treecompile_step"  # and a number
+NAME, STEP = "treecompile_passed", "treecompile_step"  # a number is appended
 
 
 class TemporaryTable:
@@ -44,26 +44,26 @@ class TemporaryTable:
 
 
 def _discard(store: Store, name: str) -> None:
-    with suppress(EngineError):  # the end of the connection removes it as well
+    with suppress(EngineError):  # closing the connection removes the table, too
         store.discard(name)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QueriedCases:
-    """The cases of some nodes: of the grown tree, or as a query finds them."""
+    """The cases at some nodes: nodes of the grown tree, or cases that a query finds."""
 
     counts: Floats  # of each class at each node
     nodes: Positions  # numbers in the grown tree, or values of the query's column `m`
-    query: str = ""  # for their rows
-    size: int = 0  # `m` is below
-    table: TemporaryTable | None = None  # from which the query reads
+    query: str = ""  # returns their rows; "": the cases are at nodes of the grown tree
+    size: int = 0  # all values of `m` are below this
+    table: TemporaryTable | None = None  # the table that the query reads
 
     def some(self, chosen: Positions) -> QueriedCases:
         return replace(self, counts=self.counts[chosen], nodes=self.nodes[chosen])
 
 
 class CasePassing(Passing[QueriedCases]):
-    """The cases of a tree as it was grown, before any of it is pruned."""
+    """Sends the cases of a grown tree through its own or other tests."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class CasePassing(Passing[QueriedCases]):
     def fall(
         self, draft: CaseDraft, nodes: Positions, cases: QueriedCases
     ) -> ReachedLeaves:
-        if self.has_missing:  # where these go depends on where the others have gone
+        if self.has_missing:  # where they go depends on where the known ones have gone
             return super().fall(draft, nodes, cases)
         return self._fall_at_once(draft, nodes, cases)
 
@@ -104,7 +104,7 @@ class CasePassing(Passing[QueriedCases]):
     # ------------------------------------------------------------ the grown tree
 
     def _are_grown(self, splits: Splits, numbers: Positions) -> bool:
-        """Whether the grown tree has these splits."""
+        """Whether these nodes of the grown tree have these splits."""
         grown = self.grown.splits.some(numbers)
         return (
             np.array_equal(grown.feature, splits.feature)
@@ -120,15 +120,15 @@ class CasePassing(Passing[QueriedCases]):
         return PassedCases(QueriedCases(self.grown.stats[here], here), branches, known)
 
     def _found(self, cases: QueriedCases, but: Positions = NONE) -> QueriedCases:
-        """The rows that were at some nodes of one depth of the grown tree.
+        """Return the rows that were at some nodes, all of one depth, of the grown tree.
 
-        Without the rows that went on to the nodes `but` below them.
+        Rows that went on to the nodes `but` below them are left out.
         """
         numbers = cases.nodes
         depth = int(self.depths[numbers[0]])
         place = np.full(len(self.parents), -1)
         place[numbers] = np.arange(len(numbers))
-        # A row rests at the node, or at a node below it.
+        # A row that was at a node now rests there, or at a node below it.
         is_left_out = np.zeros(len(place), np.bool_)
         is_left_out[but] = True
         for number in np.flatnonzero(self.depths > depth).tolist():
@@ -149,10 +149,10 @@ class CasePassing(Passing[QueriedCases]):
     def _fall_at_once(
         self, draft: CaseDraft, nodes: Positions, cases: QueriedCases
     ) -> ReachedLeaves:
-        """`fall` where no value is missing.
+        """Do what `fall` does, by one query, where no value is missing.
 
-        Cases that came down to these nodes are counted there already, so a query is
-        needed for the others only.
+        Cases that came to these nodes in growth are counted already, so the query is
+        for the other cases only.
         """
         roots, leaves = leaves_below(draft, nodes)
         counts = draft.stats[leaves]
@@ -189,7 +189,7 @@ class CasePassing(Passing[QueriedCases]):
     ) -> tuple[str, Positions]:
         """Send all cases that are not at a leaf yet through one test.
 
-        Their new `m` as SQL, and the node of the draft at each new `m`.
+        Return their new `m` as SQL, and the node of the draft at each new `m`.
         """
         splits = Splits.none(len(at))
         splits.note(inner, draft.splits.some(at[inner]))
@@ -201,16 +201,17 @@ class CasePassing(Passing[QueriedCases]):
         return self._sent(splits, children, stays), new
 
     def _sent(self, splits: Splits, children: Positions, missing: Positions) -> str:
-        """Where a row goes from its `m`; see `WorkTable.routes`."""
+        """Return where a row goes from its `m`, as SQL; see `WorkTable.routes`."""
         routes = self.work.routes(splits, children.tolist(), missing.tolist())
         return self.work.destination(routes, "m")
 
     # ------------------------------------------------------------ other tests
 
     def _asked(self, splits: Splits, cases: QueriedCases) -> PassedCases[QueriedCases]:
-        """Each row goes to a slot: a branch, or, without a branch, a slot of its node.
+        """Send cases through tests by a query; `cases.nodes` must be in order.
 
-        The slots of nodes come after those of all branches. `cases.nodes` are in order.
+        Each row goes to a slot: that of its branch or, without a branch, that of its
+        node. The slots of nodes come after those of all branches.
         """
         every = Splits.none(cases.size)
         every.note(cases.nodes, splits)
@@ -229,7 +230,7 @@ class CasePassing(Passing[QueriedCases]):
         parts: list[Part] = []
         for new, branch in enumerate(branches.tolist()):
             parts.append((branch, new, 1.0))
-            if shares[branch]:  # of the rows without a branch
+            if shares[branch]:  # part of the rows without a branch
                 parts.append((size + int(parent[branch]), new, float(shares[branch])))
         query = self.work.divided(f"({placed})", "slot", parts)
         here = np.arange(len(branches))
@@ -244,7 +245,7 @@ class CasePassing(Passing[QueriedCases]):
 
 
 def leaves_below(draft: CaseDraft, nodes: Positions) -> tuple[Positions, Positions]:
-    """All leaves below some nodes: of each, the position of its node, and the leaf."""
+    """Return (positions of nodes, leaves): all the leaves below some nodes."""
     roots, found = np.arange(len(nodes)), []
     while len(nodes):
         is_leaf = ~draft.is_split[nodes]

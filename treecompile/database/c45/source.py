@@ -1,7 +1,7 @@
-"""The cases of the open nodes in a database, as C4.5 asks for them.
+"""Searches the splits of C4.5 by counts of the open nodes' cases in a database.
 
-The growth is that of `learning.c45.case_growth`, and so are the choice, ties and cuts:
-a query counts what a column in memory would count.
+`learning.c45.case_growth` grows the tree, with the choice, ties and cuts that it has in
+memory; here queries count what columns in memory would count.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class CaseSplits:
     """How the open nodes of a level are split."""
 
     splits: Splits
-    numbers: Positions  # of the open nodes, in the draft
-    shares: Floats  # of each branch: the share of a case without a branch
+    numbers: Positions  # the number of each open node in the draft
+    shares: Floats  # the share of a case without a branch that each branch gets
     filled: Positions  # the branches that have cases
 
 
 class CaseTableSource(TableSource):
-    """The nodes of a level with their counts; the rows are in the working table."""
+    """Supplies the nodes of a level and their counts to the growth of C4.5."""
 
     work: CaseTable
     run: Run = map
@@ -64,15 +64,15 @@ class CaseTableSource(TableSource):
         self.work, self.target = work, work.target
         self.choice, self.limits, self.options = choice, limits, options
         self.features = work.schema.features
-        # Of the new nodes that have cases, later of the open ones.
+        # Class weights of the new nodes that have cases; after `keep`, of open ones.
         self.weights: Floats = np.zeros((0, 0))
         self.numbers = np.zeros(1, np.intp)  # in the draft
-        self.drafted = 1  # nodes of the draft
-        # Of each feature: its values or bins, and of each node the weight of each class
-        # where the value is missing, in units.
+        self.drafted = 1  # how many nodes the draft has
+        # For each feature: its values or bins; and, for each node, the weight of each
+        # class where the value is missing, in units.
         self.known: list[BinHistogram] = []
         self.missing: list[Array] = []
-        self.root: list[BinHistogram] = []  # the first of `known`
+        self.root: list[BinHistogram] = []  # `known` at the root
         self.split: CaseSplits | None = None
         self.moves: list[Move] = []
 
@@ -81,7 +81,7 @@ class CaseTableSource(TableSource):
         self.weights = self.target.root(self.work.rows()) * self.target.unit
 
     def resume(self, growth: GrowthState, state: Mapping[str, Any]) -> None:
-        """The rows are moved to the open nodes as they were moved before."""
+        """Make the working table and repeat all moves of the former run."""
         self.begin()
         self._count()
         for routes, parts, depth in state["moves"]:
@@ -145,7 +145,7 @@ class CaseTableSource(TableSource):
         self.root = self.root or list(self.known)
 
     def _search(self, index: int, search: GainSearch, usable: Mask) -> GainCandidates:
-        """The candidates of a feature, unless it has bins."""
+        """Return the candidate splits of a feature; none if it is counted by bins."""
         feature, bins = self.features[index], self.known[index]
         if feature.kind is Kind.CATEGORICAL:
             if self.options.is_grouping and len(feature.categories) > 2:
@@ -175,7 +175,7 @@ class CaseTableSource(TableSource):
         return self.work.branch_sums(splits, self.known) * self.target.unit
 
     def divide(self, splits: Splits) -> Division:
-        """The counts of the branches follow from the bins; `keep` moves the rows."""
+        """Compute the counts of the branches from the bins; `keep` moves the rows."""
         sums = self.work.branch_sums(splits, self.known)
         missing = np.zeros(self.weights.shape, np.int64)
         for node in splits.nodes.tolist():
@@ -237,7 +237,7 @@ class CaseTableSource(TableSource):
 
 
 def _search_values(bins: BinHistogram, search: GainSearch) -> GainCandidates:
-    """The candidates of a feature with a branch for each category."""
+    """Return the candidate splits of a feature with a branch for each category."""
     candidates = GainCandidates.none(len(search.totals))
     if len(bins.node):
         segments = bins.segments()

@@ -1,8 +1,8 @@
-"""The working table of C4.5, whose rows are cases and may be divided.
+"""Keeps C4.5's working table, whose rows are cases and may be divided.
 
 A row is at an open node, or at rest: at a leaf, or at a split where its value is
-missing and it was divided. The parts of a divided row are rows of their own, which know
-at which depth they were made. So the cases of any node of the tree can be found again,
+missing and it was divided. The parts of a divided row are rows of their own, with the
+depth at which they were made. So the cases of any node of the tree can be found again,
 with their weights.
 
 The part of a divided case weighs less than 1. Weights are whole numbers of a unit, a
@@ -31,24 +31,24 @@ from treecompile.model.arrays import Array, Floats, Positions
 WEIGHT, BORN = "u", "born"  # columns: the weight, and the depth where a part was made
 FAR = 1e300  # greater numbers are far apart or equal: no need to subtract them
 
-Part = tuple[int, int, float]  # a node, a branch, and the share that the branch gets
+Part = tuple[int, int, float]  # parent, child, and the share that the child gets
 
 
 def at_rest(number: int) -> int:
-    """The `node` of rows at rest at the node of the draft with this number."""
+    """Return the value of `node` for rows at rest at this node of the draft."""
     return -2 - number
 
 
 class Move(NamedTuple):
-    """Where the rows of the open nodes of a level go."""
+    """To which nodes the rows of the open nodes of a level go."""
 
     routes: Sequence[Route]
-    parts: Sequence[Part]  # of rows that come to rest because their value is missing
-    depth: int  # of the new nodes
+    parts: Sequence[Part]  # the parts of rows that rest because their value is missing
+    depth: int  # the depth of the new nodes
 
 
 class CaseTarget(LabelTarget):
-    """Labels. The sums are the weight of each label, in units."""
+    """Labels of cases; the sums are the weight of each label, in units."""
 
     def __init__(self, store: Store, schema: Schema, *, is_divided: bool) -> None:
         super().__init__(store, schema, "entropy")
@@ -62,9 +62,10 @@ class CaseTarget(LabelTarget):
     def shared(
         self, sums: Array, missing: Array, splits: Splits, *, is_fractional: bool
     ) -> tuple[Floats, Floats, Floats]:
-        """The known weight of each branch, its share of what is missing, and both.
+        """Return each branch's known weight, its share of the missing, and its total.
 
-        `sums` are those of the branches, `missing` those of the nodes, in units.
+        The total is for each label. `sums` has the known weights of the branches,
+        `missing` the weights without a branch at the nodes, both in units.
         """
         known, some = sums.sum(axis=1) * self.unit, splits.nodes
         size, starts = splits.size[some], splits.starts[some]
@@ -90,7 +91,7 @@ class CaseTable(WorkTable):
     # ------------------------------------------------------------ moving on
 
     def move(self, move: Move) -> None:
-        """Send the rows of the open nodes on."""
+        """Move the rows of the open nodes to their new nodes."""
         node = self.destination(move.routes)
         columns = ", ".join(self.columns)
         if self.is_changed:
@@ -116,9 +117,9 @@ class CaseTable(WorkTable):
     def divided(
         self, rows: str, column: str, parts: Sequence[Part], depth: int | None = None
     ) -> str:
-        """A query for parts of rows: where each goes, and its columns.
+        """Return a query for the parts of rows: `m`, the node of each, and its columns.
 
-        The column of `rows` has the first number of a part. `depth` is that of the new
+        `column` of `rows` has the parent of a part. `depth` is the depth of the new
         nodes; None if it does not matter.
         """
         number, long = self.writer.number, self.store.dialect.learning.long
@@ -162,7 +163,10 @@ class CaseTable(WorkTable):
     def gaps_between(
         self, index: int, bins: BinRanges, least: Array, most: Array
     ) -> Positions:
-        """Count the possible cuts in some bins with such a weight of the bin below."""
+        """Count the possible cuts in some bins, by the weight of the bin below the cut.
+
+        Only cuts with a weight from `least` to `most` count.
+        """
         columns = (range(len(bins.node)), bins.node, bins.code, least, most)
         table = self.writer.table(
             "a",
@@ -186,7 +190,7 @@ class CaseTable(WorkTable):
         return found
 
     def _are_apart(self, low: str, high: str) -> str:
-        """`learning.c45.thresholds.are_apart` in SQL.
+        """Return `learning.c45.thresholds.are_apart` as a SQL condition.
 
         Far numbers are not subtracted: PostgreSQL refuses an overflow, and to databases
         NaN, the difference of infinities, is above all numbers.
@@ -200,14 +204,14 @@ class CaseTable(WorkTable):
         )
 
     def greatest(self, index: int, codes: Iterable[int], bounds: Floats) -> Floats:
-        """The greatest number in a bin up to each bound."""
+        """Return the greatest number of each bin up to the bound given for it."""
         rows = enumerate(zip(codes, bounds.tolist(), strict=True))
         table = self.writer.table(
             "a",
             ("place", "code", "bound"),
             [(str(n), str(code), self.writer.number(b)) for n, (code, b) in rows],
         )
-        # A table that is replaced at each level has lost the rows at rest.
+        # A table that is replaced at each level has lost closed rows: read the source.
         source = NAME if self.is_changed else f"({self._query()})"
         place, found = self.store.arrays(
             f"SELECT place, max(x{index}) FROM {source} AS w"

@@ -1,7 +1,9 @@
-"""Bins of numbers in a database: where they are cut, and what queries count in them.
+"""Defines where the numbers of a feature are cut into bins, and holds what is counted.
 
-A feature with many numbers is counted by bins. A feature with few values, or with
-categories, has a bin for each value.
+A feature with many numbers is counted by bins: `BinEdges` says where they begin. A
+feature with few values, or with categories, has a bin for each value. `BinHistogram`
+holds the counts of a feature's bins at all open nodes. The code of a bin is its number
+within the feature as rows are stored; bins that are cut more finely keep it.
 """
 
 from __future__ import annotations
@@ -27,12 +29,12 @@ class BinEdges:
 
     Quantiles of a sample cut the range into segments, and each segment is cut evenly.
     So the bin of a number is found by a few comparisons and one multiplication. Both
-    steps are monotonic under every rounding, so the bins are in the order of the
-    numbers. Any bins are correct, since bins that matter are looked into; good ones
-    only save work.
+    steps are monotonic under every rounding, so bins are in the order of their numbers.
+    Any edges give correct trees, because a bin that matters is cut more finely; good
+    edges only save work.
     """
 
-    low: Floats  # where each segment starts
+    low: Floats  # the number at which each segment starts
     scale: Floats  # bins per unit within the segment
 
     @classmethod
@@ -50,7 +52,7 @@ class BinEdges:
         return cls(edges[:-1], scale)
 
     def sql(self, value: str, writer: QueryWriter) -> str:
-        """The bin of a known number as a SQL expression."""
+        """Return the bin of a known number as a SQL expression."""
         arms, text = [], writer.double
         low, scale = (self.low + 0.0).tolist(), self.scale.tolist()
         # Far outside the sample the product may overflow, which is an error in some
@@ -73,42 +75,42 @@ class BinEdges:
 
 
 class BinRanges(NamedTuple):
-    """Ranges of numbers at open nodes; each covers neighbouring bins."""
+    """Ranges of numbers to be counted at open nodes; each covers neighbouring bins."""
 
     node: Positions
     code: Positions
     low: Floats
     high: Floats
-    bins: Positions  # how many of them
+    bins: Positions  # how many bins each range covers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SumsBefore:
-    """The sums of what lies before each bin at its node."""
+    """For each bin, the sums of all bins before it at the same node."""
 
     sums: Array
-    segment: Positions  # of each bin
+    segment: Positions  # of each bin: the place of its node among those with bins
     totals: Array  # the sums of each segment
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BinHistogram:
-    """The bins of a feature at open nodes: a line for each node and bin, in order.
+    """The bins of one feature at the open nodes, ordered by node and then by code.
 
     A bin is a range of numbers, or a single value or category.
     """
 
     node: Positions
     code: Positions
-    sums: Array  # bins x what the target sums, in whole numbers
-    spread: Array  # bins x figures about the spread of the targets, for the bound
+    sums: Array  # bins x sums of the target, whole numbers: see `TableTarget`
+    spread: Array  # bins x figures from which the gain of a cut inside is bounded
     low: Floats  # the least and the greatest number in the bin
     high: Floats
-    most: Floats  # no cut inside the bin that is of interest gains more
-    age: Positions  # how often the bin was cut out of another
+    most: Floats  # the most that a cut of interest inside the bin can gain
+    age: Positions  # how often bins were cut to get this one
 
     def segments(self) -> Segments:
-        """The bins of each node."""
+        """Return the runs of bins that belong to one node."""
         starts = np.flatnonzero(np.diff(self.node, prepend=-1))
         return Segments(starts, np.diff(starts, append=len(self.node)))
 
@@ -117,7 +119,7 @@ class BinHistogram:
 
     @classmethod
     def joined(cls, parts: Sequence[BinHistogram]) -> BinHistogram:
-        """All bins, one part after the other."""
+        """Concatenate the bins of several histograms."""
         return cls(
             *(
                 np.concatenate([getattr(each, name) for each in parts])
@@ -126,9 +128,11 @@ class BinHistogram:
         )
 
     def halves(self, nodes: Positions, cuts: Positions) -> BinHistogram:
-        """The two sides of a cut after a bin of each of these nodes, as one bin each.
+        """Return two bins for each node: all bins up to its cut, and all bins after it.
 
-        The codes are those beside the cut. Nothing within is of interest any more.
+        `cuts` has, for each node, the position of the bin before its cut. The two bins
+        have the codes of the bins beside the cut, and no cut inside them is of
+        interest.
         """
         segments = self.segments()
         mine = np.searchsorted(self.node[segments.starts], nodes)
@@ -158,7 +162,7 @@ class BinHistogram:
         return slice(*np.searchsorted(self.node, [node, node + 1]).tolist())
 
     def ranges(self, which: Mask) -> BinRanges:
-        """Some bins; neighbours with the same code become one range."""
+        """Return some bins as ranges; neighbours with the same code become one."""
         some = np.flatnonzero(which)
         is_new = np.ones(len(some), np.bool_)
         is_new[1:] = np.diff(some) > 1
@@ -172,7 +176,7 @@ class BinHistogram:
         )
 
     def opened(self, which: Mask, inner: BinHistogram) -> BinHistogram:
-        """With some bins replaced by the finer bins inside them."""
+        """Replace some bins by the finer bins inside them."""
         age = int(self.age[which].max()) + 1
         inner = replace(inner, age=np.full(len(inner.node), age))
         both = BinHistogram.joined([self.some(~which), inner])

@@ -1,8 +1,9 @@
-"""Queries that count the rows at open nodes: one for each feature, or one for all.
+"""Counts the rows at open nodes by SQL, with one query per feature or one for all.
 
-Where a database reads its rows quickly, there is a query for each feature. Where each
-query is expensive, the features are stacked in one: `p` says which feature a line is
-of. In either case `c` is the code of the feature and `x` its number.
+Where a database reads its rows quickly, each feature has its own query. Where every
+query is expensive, the features are stacked in one query, and its column `p` says to
+which feature a line belongs. In either case `c` is the code of the feature's bin or
+value, and `x` its number. The answers become a `BinHistogram` for each feature.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from treecompile.database.grow.bins import BinHistogram, BinRanges
 from treecompile.database.grow.work import WorkTable
 from treecompile.model.arrays import Array
 
-FINER = 64  # finer bins into which a bin is cut that may have the best cut inside
+FINER = 64  # a bin that may hold the best cut is cut into so many finer bins
 OPEN = "node >= 0"
 ENDS = ["min(x)", "max(x)"]
 
@@ -25,7 +26,7 @@ ENDS = ["min(x)", "max(x)"]
 
 
 def counts(work: WorkTable, nodes: range | None = None) -> list[BinHistogram]:
-    """Count the values or bins of all features at all open nodes, or at some of them.
+    """Count the values or bins of each feature at all open nodes, or at some of them.
 
     A bin with the last code of a feature holds the missing values.
     """
@@ -91,7 +92,7 @@ def finer(work: WorkTable, ranges: Mapping[int, BinRanges]) -> dict[int, BinHist
 def values(
     work: WorkTable, ranges: Mapping[int, BinRanges], most: int | None = None
 ) -> dict[int, BinHistogram]:
-    """Count every value in some ranges; in one range, the first `most` lines of it."""
+    """Count every value in some ranges; with `most`, the first lines of one range."""
     first = "" if most is None else f" ORDER BY k2 LIMIT {most}"
     return _within(work, ranges, ["x"], [], first)
 
@@ -100,10 +101,10 @@ def _within(
     work: WorkTable,
     ranges: Mapping[int, BinRanges],
     more_keys: Sequence[str],
-    ends: Sequence[str],  # of each bin; none: the last key is its only value
+    ends: Sequence[str],  # aggregates of a bin; none: both ends are the last key
     first: str = "",  # ORDER BY and LIMIT
 ) -> dict[int, BinHistogram]:
-    """Count the rows of some ranges, in a bin for each node, code and further keys."""
+    """Count the rows in some ranges, in a bin per node, code and further keys."""
     target, result = work.target, {}
     size = 2 + len(more_keys)
     for some in together(work, [*ranges]):
@@ -133,7 +134,7 @@ def _within(
 
 
 def _table(work: WorkTable, ranges: Sequence[BinRanges]) -> str:
-    """Some ranges as a table to join with the rows."""
+    """Return some ranges as a SQL table, to join with the rows."""
     rows = []
     for place, some in enumerate(ranges):
         lines = zip(*(column.tolist() for column in some), strict=True)
@@ -147,7 +148,7 @@ def _table(work: WorkTable, ranges: Sequence[BinRanges]) -> str:
 
 
 def _scale(parts: int, low: float, high: float) -> float:
-    """Finer bins per unit within a range; 0 where its ends are too far apart."""
+    """Return the finer bins per unit of a range; 0 where its ends are too far apart."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         scale = float(np.divide(parts, high - low))
     return scale if np.isfinite(scale) else 0.0
@@ -163,7 +164,7 @@ def _gathered(
     ends: Sequence[Array],
     found: Sequence[Array],
 ) -> BinHistogram:
-    """A bin for all lines with equal keys; the first keys are node and code."""
+    """Make one bin of all lines with equal keys; the first keys are node and code."""
     order = np.lexsort(keys[::-1])
     is_new = np.ones(len(order), np.bool_)
     ordered = [key[order] for key in keys]
@@ -189,7 +190,7 @@ def _gathered(
 
 
 def together(work: WorkTable, indices: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The features that are counted in one query."""
+    """Yield groups of features; each group is counted in one query."""
     if work.store.dialect.learning.stack and indices:
         yield indices
     else:
@@ -197,7 +198,7 @@ def together(work: WorkTable, indices: Sequence[int]) -> Iterator[Sequence[int]]
 
 
 def _stack(work: WorkTable, indices: Sequence[int], which: str = OPEN) -> str:
-    """The rows of some features, one feature after the other, as a relation."""
+    """Return a relation with a line per row and feature: its code and number."""
     none = f"CAST(NULL AS {work.store.dialect.types.number})"
     pairs = [
         (f"c{index}", f"x{index}" if work.is_binned(index) else none)
@@ -211,7 +212,7 @@ def _stack(work: WorkTable, indices: Sequence[int], which: str = OPEN) -> str:
 
 
 def _by_feature(found: Sequence[Array], features: int) -> list[list[Array]]:
-    """The lines of each feature; of several, the first column says which."""
+    """Divide lines by feature; if there are several, the first column says which."""
     if features == 1:
         return [list(found)]
     which = found[0].astype(np.intp)

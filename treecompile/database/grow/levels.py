@@ -1,4 +1,9 @@
-"""Grow a tree in a database: begin or resume, save the state, report each level."""
+"""Grows a tree level by level in a database.
+
+`learn` calls `grow_in_table`, which begins or resumes, saves the state after each level
+and reports progress. A `TableSource` supplies the counts of each level: there is one
+for ID3 and CART and one for C4.5.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +33,13 @@ class LevelProgress:
     """The level that is about to be counted."""
 
     number: int  # 1 is the root
-    nodes: int  # that are open
-    rows: int  # at the open nodes
+    nodes: int  # open nodes
+    rows: int  # rows at the open nodes
 
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Hears of the progress of a long run."""
+    """Functions called with the progress of a long run."""
 
     level: Callable[[LevelProgress], None] = lambda level: None
     say: Callable[[str], None] = lambda line: None
@@ -51,14 +56,14 @@ class TableSource(ABC):
 
     @abstractmethod
     def resume(self, growth: GrowthState, state: Mapping[str, Any]) -> None:
-        """Make the working table, with the rows at the open nodes of a former run."""
+        """Make the working table, with each row at its open node of a former run."""
 
     @abstractmethod
     def state(self) -> dict[str, Any]:
-        """What `resume` needs besides the state of the growth."""
+        """Return what `resume` needs besides the state of the growth."""
 
     def before_level(self, levels: Sequence[DraftLevel], opened: Positions) -> None:
-        """Called before the open nodes are searched."""
+        """Prepare the queries of a level; called before its nodes are searched."""
         return
 
 
@@ -69,7 +74,7 @@ def grow_in_table(
     journal: Journal | None,
     former: TableState | None,
 ) -> list[DraftLevel]:
-    """All levels of a tree; `former` is the state to continue from, if any."""
+    """Grow a tree and return its levels; `former` is a state to continue from."""
     if former is None:
         source.begin()
     else:

@@ -1,12 +1,13 @@
-"""A target of numbers in a database: distances from the mean of the node.
+"""Sums a target of numbers in a database, for regression trees.
 
-As in memory, a distance is rounded to whole units of the node, so sums do not depend on
-the order of the rows. The unit is a power of two so small that the sum of all distances
-of a node just fits 61 bits.
+What is summed is the distance of each row's number from the mean of its node. As in
+memory, it is rounded to whole units of the node, so sums do not depend on the order of
+the rows. The unit is a power of two so small that the sum of all distances of a node
+just fits 61 bits.
 
-A query for the new nodes asks for their mean, squared distances and distances, measured
-from a centre that is estimated from the sums of the parent. Each sum has two parts, in
-whole numbers: the whole units, and what rounding to them left over.
+The mean of a new node is not known before it is queried. So its distances and their
+squares are measured from a centre, which is estimated from the sums of the parent. Each
+sum is queried in two whole numbers: the units, and the remainders of rounding.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Stats
 
 SQUARED = 2.0**-SPARE_BITS  # unit of squared distances: their sum fits as well
-# A node is asked for again if its mean was off by more than this share of the mean
-# distance, or if its numbers are so much nearer to it than was assumed.
+# A node is measured again if its mean is off the centre by more than CENTRED times its
+# mean distance, or if its reach is less than NEARER times the assumed one.
 CENTRED, NEARER = 2.0**-34, 2.0**-10
-DISTANCES = 3  # the column of a node's statistics with the sum of distances
-LARGEST_POWER = 1000  # of two, in one factor
+DISTANCES = 3  # the column of a node's statistics that has the sum of distances
+LARGEST_POWER = 1000  # the greatest power of 2 in one factor
 
 
 class DistanceResponse(NumberResponse):
@@ -45,21 +46,21 @@ class DistanceResponse(NumberResponse):
 
 
 def distances(draft: Draft) -> list[float]:
-    """Of each node of a tree: the sum of the distances of its rows from its mean."""
+    """Return the sum of the distances from the mean at each node of a tree."""
     found: list[float] = draft.stats[draft.reading_order(), DISTANCES].tolist()
     return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NumberStats:
-    """The numbers at some nodes."""
+    """Figures about the numbers at some nodes, with an entry for each node."""
 
     rows: Array
     low: Floats
     high: Floats
     mean: Floats
     distances: Floats  # the sum of the distances from the mean
-    squares: Floats  # the sum of the squared distances, each times 2^-power
+    squares: Floats  # the sum of squared distances, each distance times 2^-power
     power: Array
 
     @property
@@ -79,12 +80,12 @@ class NumberStats:
         )
 
     def reach(self, centre: Floats, which: Array | slice) -> Floats:
-        """The greatest distance of the numbers of some nodes from a centre."""
+        """Return the greatest distance of a number from the centre, for some nodes."""
         return np.maximum(self.high[which] - centre, centre - self.low[which])
 
 
 class NumberTarget(TableTarget):
-    """Numbers. The sums are the rows and their distances from the mean of the node."""
+    """Numbers; the two sums are the rows and their distances from the node's mean."""
 
     criterion = LEAST_SQUARES
     groups = 1
@@ -92,8 +93,9 @@ class NumberTarget(TableTarget):
     def __init__(self, store: Store, schema: Schema) -> None:
         super().__init__(store, schema)
         self.response = DistanceResponse(np.zeros(0))
-        self.bits = SPARE_BITS - schema.rows.bit_length()  # of one row in a sum
-        self.held = self._root()  # of the new nodes, then of the open ones
+        # The bits that one row may take, so that the sum over all rows fits.
+        self.bits = SPARE_BITS - schema.rows.bit_length()
+        self.held = self._root()  # the new nodes; after `keep`, the open ones
         self.unit = self._units()
 
     # ------------------------------------------------------------ in queries
@@ -113,7 +115,7 @@ class NumberTarget(TableTarget):
         return self.writer.of_node(map(self.writer.double, values.tolist()), node)
 
     def _scaled(self, value: str, power: Array, node: str) -> str:
-        """A value times a power of two of the node, in steps that fit a double."""
+        """Multiply a value by its node's power of two, in factors that fit a double."""
         first = np.clip(power, -LARGEST_POWER, LARGEST_POWER)
         for each in (first, power - first):
             if each.any():
@@ -151,7 +153,7 @@ class NumberTarget(TableTarget):
             centre = self.held.mean[parent] + away
             reach = self.held.reach(centre, parent)
             self.held = self._ask(rows(), centre, reach)
-        held = self.held = self.held.some(slice(len(sums)))  # there may be none
+        held = self.held = self.held.some(slice(len(sums)))  # there may be no new nodes
         size = held.rows.astype(np.float64)
         stats = np.stack([size, held.mean, held.sse, held.distances], axis=1)
         return NodeStats(stats, size, held.rows, held.varies)
@@ -161,7 +163,7 @@ class NumberTarget(TableTarget):
         self.unit = self._units()
 
     def _units(self) -> Array:
-        """The unit of each node as a power of two, the finest in which sums fit."""
+        """Return the exponent of each node's unit, the finest in which its sums fit."""
         _, exponent = np.frexp(self.held.distances)
         return exponent - SPARE_BITS
 
@@ -189,7 +191,10 @@ class NumberTarget(TableTarget):
         return self._ask(rows, centre, np.maximum(high - centre, centre - low))
 
     def _ask(self, rows: str, centre: Floats, reach: Floats) -> NumberStats:
-        """Measure the nodes from a centre near their mean; `reach` bounds distances."""
+        """Measure the nodes from a centre, and again if it was far from their mean.
+
+        `reach` bounds the distances from the centre.
+        """
         held = self._about(rows, centre, reach)
         nearer = held.reach(held.mean, slice(None))
         off = np.abs(held.mean - centre) * held.rows > CENTRED * held.distances
@@ -218,7 +223,8 @@ class NumberTarget(TableTarget):
         )
         size = size.astype(np.int64)
         mean = np.clip(centre + np.ldexp(total / size, -power), low, high)
-        off = np.ldexp(mean - centre, power)  # from the mean, not from the centre
+        off = np.ldexp(mean - centre, power)
+        # The squares are to be from the mean, not from the centre.
         squares = squares * 2.0**bits - off * (2 * total - size * off)
         varies = low < high
         return NumberStats(
@@ -246,7 +252,7 @@ class NumberTarget(TableTarget):
         return np.stack([*ends, np.add.reduceat(squares, starts)], axis=1)
 
     def rest(self, spread: Array, taken: Array) -> Array:
-        least, greatest, squares = spread  # what is left lies in the same range
+        least, greatest, squares = spread  # the remaining values lie in the same range
         return np.array([least, greatest, squares - taken[:, 2].sum()])
 
     def bound(self, before: Floats, inside: BinHistogram, totals: Floats) -> Floats:

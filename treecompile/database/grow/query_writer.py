@@ -9,13 +9,13 @@ from treecompile.emit.literals import DOUBLES
 from treecompile.emit.phrases import Phrase
 from treecompile.engines.base import Store
 
-ARMS = 16  # of each CASE where there are no lists
+ARMS = 16  # WHEN arms of each CASE, where a dialect has no lists
 
 
 class QueryWriter:
     def __init__(self, store: Store) -> None:
         self.dialect, self.learning = store.dialect, store.dialect.learning
-        self.double = DOUBLES[store.dialect.literals.double]  # of finite numbers
+        self.double = DOUBLES[store.dialect.literals.double]  # writes finite numbers
 
     def number(self, value: float) -> str:
         if isfinite(value):
@@ -24,25 +24,25 @@ class QueryWriter:
         return self.learning.infinity.fill(sign=sign, type=self.dialect.types.number)
 
     def within(self, least: str, most: str, value: str) -> str:
-        """The integer part of a number, clamped to two integers."""
+        """Return the integer part of a number, clamped between two integers."""
         return self.learning.within.fill(least=least, most=most, value=value)
 
     def sum(self, value: str) -> str:
-        """The sum of whole numbers."""
+        """Return the sum of whole numbers."""
         return f"CAST(sum({value}) AS {self.learning.long})"
 
     def sum_in_two(self, value: str, rounding: Phrase, bits: int) -> list[str]:
-        """A sum in two parts: of whole numbers, and of the rest in units of 2^-bits."""
+        """Return two sums: of rounded values, and of the rest in units of 2^-bits."""
         rest = f"({value} - {rounding.fill(value)}) * {self.double(2.0**bits)}"
         whole = (rounding.fill(each) for each in (value, rest))
         return [self.sum(f"CAST({each} AS {self.learning.long})") for each in whole]
 
     def small(self, size: int) -> str:
-        """The smallest type for codes up to a size."""
+        """Return the smallest integer type for codes from 0 to `size`."""
         return self.learning.byte if size < 256 else "INTEGER"
 
     def item(self, values: Iterable[str], place: str) -> str:
-        """The value at a place, counted from 1: `([10, 20, 30])[place]`."""
+        """Return the value at a place, counted from 1: `([10, 20, 30])[place]`."""
         texts = list(values)
         if self.learning.list:
             listed = self.learning.list.fill(", ".join(texts))
@@ -54,13 +54,13 @@ class QueryWriter:
         return _item_by_comparing(texts, place)
 
     def of_node(self, values: Iterable[str], node: str = "node") -> str:
-        """The value of a row's node, out of one value per node."""
+        """Return the value for a row's node, out of one value for each node."""
         return self.item(values, f"CAST({node} AS INTEGER) + 1")
 
     def table(
         self, name: str, columns: Sequence[str], rows: Sequence[Sequence[str]]
     ) -> str:
-        """A table of given values: `(VALUES (1, 2), (3, 4)) AS name(a, b)`."""
+        """Return a table of values: `(VALUES (1, 2), (3, 4)) AS name(a, b)`."""
         lines = [f"({', '.join(row)})" for row in rows]
         if self.learning.names_values:
             return f"(VALUES {', '.join(lines)}) AS {name}({', '.join(columns)})"
@@ -71,7 +71,7 @@ class QueryWriter:
     def stack(
         self, table: str, columns: Sequence[str], pairs: Sequence[tuple[str, str]]
     ) -> str:
-        """A row (columns, p, c, x) for each row of a table and each pair p = (c, x)."""
+        """Return a query for a row (columns, p, c, x) per row of a table and pair p."""
         pair = self.learning.pair
         texts = (pair.fill(code=code, number=number) for code, number in pairs)
         return self.learning.stack.fill(
@@ -80,8 +80,8 @@ class QueryWriter:
 
 
 def _item_by_comparing(values: Sequence[str], place: str) -> str:
-    """The value at a place by CASEs within one another, of 16 arms each."""
-    texts, width = list(values), 1  # each text covers so many places
+    """Return the value at a place, by nested CASEs of at most 16 arms each."""
+    texts, width = list(values), 1  # how many places each text covers
     while len(texts) > 1:
         texts = [
             _one_of(texts[start : start + ARMS], start, width, place)

@@ -1,13 +1,14 @@
-"""Look into bins until the best cut of a feature is known exactly.
+"""Opens bins until the best cut of a feature with many numbers is known exactly.
 
-A cut between two bins is exact. A cut inside a bin gains at most what `bounds` says; if
-another cut at the node is known to gain more, the bin need not be opened. Other bins
-are cut more finely, bounded again, and at last fetched value by value.
+The gain of a cut between two bins is known exactly. For a cut inside a bin,
+`learning.grow.bounds` gives an upper bound; if another cut at the node is known to gain
+more, the bin stays closed. Other bins are opened: cut more finely, bounded again, and
+at last fetched value by value.
 
 A cut is of interest as long as it may be chosen, as the first of the cuts that gain
-most. So a cut that gains no more than one before it is of no interest. Bins are joined
-again if there is no cut of interest in them or between them. So a feature never takes
-more than a few hundred thousand lines of memory, however many rows it has.
+most. So a cut that gains no more than an earlier one is of no interest. Bins without a
+cut of interest inside or between them are joined again, so a feature never takes more
+than a few hundred thousand lines of memory, however many rows it has.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from treecompile.learning.grow.search import SplitSearch
 from treecompile.model.arrays import Floats, Mask, Positions
 
 FEW_ROWS = 300_000  # rows whose values are fetched at once
-SHARE = 8  # values are fetched of at most 1 / SHARE of all rows, or of FEW_ENOUGH rows
+SHARE = 8  # values are fetched for at most 1 / SHARE of all rows, or FEW_ENOUGH
 FEW_ENOUGH = 20_000
-MOST_BINS = 600_000  # more bins than at the beginning, before values are fetched
+MOST_BINS = 600_000  # bins that are added at most before values are fetched
 AT_ONCE = 4_000  # bins that are cut more finely at once
-ROUNDS = 4  # of cutting more finely
+ROUNDS = 4  # how often a bin is cut more finely
 
-# Joins bins again; also says which of the joined bins may have the best cut inside.
+# Joins bins, and returns a mask of the joined bins that may have the best cut inside.
 Join = Callable[[BinHistogram], tuple[BinHistogram, Mask]]
 # Counts the rows in some ranges of each feature.
 Query = Callable[[WorkTable, Mapping[int, BinRanges]], dict[int, BinHistogram]]
@@ -49,8 +50,8 @@ def refine(
 ) -> dict[int, BinHistogram]:
     """Open the bins of features with many numbers that may have the best cut inside.
 
-    `least` is the gain at each node that a cut must have to be of interest. Only
-    features with opened bins are returned.
+    `least` is, for each node, the least gain of a cut of interest. Only features whose
+    bins have changed are returned.
     """
     target, opened = work.target, search.opened
 
@@ -71,12 +72,12 @@ def open_bins(
     work: WorkTable,
     bins: Mapping[int, BinHistogram],
     joins: Mapping[int, Join],
-    unit: float = 1.0,  # in which the rows of bins are counted
+    unit: float = 1.0,  # the weight that 1 in the sums of bins stands for
 ) -> dict[int, BinHistogram]:
-    """Open bins until the best cut cannot be inside any.
+    """Open bins until the best cut cannot be inside any of them.
 
-    In each round, features that need the same query share it, if that suits the
-    database.
+    In each round, features that need the same kind of query are counted together, if
+    that suits the database.
     """
     runs = {i: _opening(work, each, joins[i], unit) for i, each in bins.items()}
     found: dict[int, BinHistogram] = {}
@@ -103,7 +104,7 @@ def open_bins(
 def _first_values(
     work: WorkTable, ranges: Mapping[int, BinRanges]
 ) -> dict[int, BinHistogram]:
-    """Count the first values in one range of each feature."""
+    """Count the first values in a feature's range, one feature after the other."""
     lines = max(FEW_ROWS, 2 * work.target.groups + 1)
     found: dict[int, BinHistogram] = {}
     for index, each in ranges.items():
@@ -114,7 +115,7 @@ def _first_values(
 def _opening(
     work: WorkTable, bins: BinHistogram, join: Join, unit: float
 ) -> Generator[tuple[Query, BinRanges], BinHistogram, BinHistogram]:
-    """Look into the bins of one feature, asking as needed."""
+    """Open the bins of one feature: yield queries, receive bins, return the result."""
     room = len(bins.node) + MOST_BINS
 
     def sizes_of(some: BinHistogram) -> Floats:
@@ -146,7 +147,7 @@ def _opening(
 
 
 def _first(which: Mask, most: int) -> Mask:
-    """The first of them, at most so many."""
+    """Keep the first `most` of the marked bins."""
     first: Mask = which & (np.cumsum(which) <= most)
     return first
 
@@ -154,10 +155,10 @@ def _first(which: Mask, most: int) -> Mask:
 def _begun(
     target: TableTarget, whole: BinHistogram, found: BinHistogram
 ) -> BinHistogram:
-    """The first values of a bin, and a bin of what is left of it."""
+    """Return a bin for each of a bin's first values, and one for its other rows."""
     if target.rows(found.sums).sum() == target.rows(whole.sums).sum():
         return found
-    # Some lines of the last value may be missing: it begins the bin that is left.
+    # Some lines of the last value may be missing: it goes to the bin for the rest.
     first = found.some(slice(None, -1))
     rest = replace(
         whole,
@@ -173,7 +174,7 @@ def _begun(
 
 
 def histogram_of(target: TableTarget, bins: BinHistogram) -> Histogram:
-    """Bins in the form in which columns in memory are searched."""
+    """Return bins in the form in which columns in memory are searched."""
     rows = target.rows(bins.sums)
     weights = target.weights(bins.sums) if target.units else rows
     segments = bins.segments()
@@ -187,7 +188,7 @@ def join_bins(
     bins: BinHistogram,
     gain: Floats,  # of the cut after each bin; -inf if it is not allowed
     bounds: Floats,  # the most that a cut inside each bin gains
-    least: Floats,  # of each node: what a cut must gain to be of interest
+    least: Floats,  # of each node: the least gain of a cut of interest
     tie: Floats,  # of each node: gains that differ by less are equal
 ) -> tuple[BinHistogram, Mask]:
     """Join neighbouring bins unless there is a cut of interest in or between them."""
@@ -203,7 +204,8 @@ def join_bins(
     is_end[-1] = True
     if is_end.all():
         return bins, may_win
-    # The gain of a cut that is lost counts, unless a cut before it gains as much.
+    # A joined bin remembers the gains of the cuts lost between its parts. A lost cut of
+    # interest does not count, because an earlier cut gains as much.
     lost = np.where(is_end | (gain >= floor), -np.inf, gain)
     ends = np.flatnonzero(is_end)
     starts = np.append(0, ends[:-1] + 1)
@@ -221,7 +223,7 @@ def join_bins(
 
 
 def _gains(target: TableTarget, bins: BinHistogram, search: SplitSearch) -> Floats:
-    """The gain of the cut after each bin; -inf if it is not allowed."""
+    """Return the gain of the cut after each bin; -inf if it is not allowed."""
     histogram = histogram_of(target, bins)
     sides = sides_of(histogram, search.min_leaf)
     summands = (each.copy() for each in histogram.summands())
@@ -236,11 +238,11 @@ def _gains(target: TableTarget, bins: BinHistogram, search: SplitSearch) -> Floa
 def bounds_inside(
     target: TableTarget,
     bins: BinHistogram,
-    can_be_cut: Mask,  # which bins
+    can_be_cut: Mask,  # marks bins that a cut can be inside of
     sizes: Floats,  # of each node: its weight, in units
     slack: Floats,  # of each node: by how much rounding may reduce a bound
 ) -> Floats:
-    """The most that a cut inside each bin gains; -inf where there is none."""
+    """Return the most that a cut inside each bin gains; -inf if there is no cut."""
     bounds = np.full(len(bins.node), -np.inf)
     some = np.flatnonzero(can_be_cut)
     if not len(some):
@@ -256,7 +258,7 @@ def bounds_inside(
 
 
 def _records(node: Positions, gain: Floats, floor: Floats) -> Mask:
-    """Which cuts of interest gain more than all cuts before them at their node."""
+    """Mark the cuts of interest that gain more than all earlier cuts at their node."""
     is_record: Mask = np.zeros(len(gain), np.bool_)
     some = np.flatnonzero(gain >= floor)
     is_record[some] = True

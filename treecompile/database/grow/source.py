@@ -1,9 +1,9 @@
-"""The rows of the open nodes in a database, as ID3 and CART ask for them.
+"""Searches the splits of ID3 and CART by counts of the open nodes' rows in a database.
 
-The growth is that of `learning.grow.growth`, and so are measures, ties and thresholds:
-a query counts what a column in memory would count. Features with many numbers are
-counted by bins. A bin that may have the best cut inside is looked into until the cut is
-found or ruled out.
+`learning.grow.growth` grows the tree, with the measures, ties and thresholds that it
+has in memory; this source only replaces the counts from columns by counts from queries.
+Features with many numbers are counted by bins. A bin that may have the best cut inside
+is opened until the cut is found or ruled out.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Kind
 
-MOST_BINS = 2_000_000  # of all features, in memory at once
+MOST_BINS = 2_000_000  # in memory at once, of all features together
 
 
 class ImpurityTableSource(TableSource):
-    """The nodes of a level with their sums, for ID3 and CART."""
+    """Supplies the nodes of a level and their sums to the growth of ID3 and CART."""
 
-    level: SplitSearch  # of the open nodes
+    level: SplitSearch  # the search for splits of the open nodes
 
     def __init__(
         self, work: WorkTable, limits: GrowthLimits, *, is_multiway: bool = False
@@ -98,7 +98,7 @@ class ImpurityTableSource(TableSource):
         return self.target.measure(self.sums, self.parent, self._new_rows)
 
     def _new_rows(self) -> str:
-        """A FROM clause for the rows of all new nodes."""
+        """Return a FROM clause for the rows of all new nodes."""
         return self.work.moved(self._routes(np.arange(len(self.parent))))
 
     def keep(self, is_open: Mask) -> None:
@@ -110,7 +110,7 @@ class ImpurityTableSource(TableSource):
             self.work.waiting = self._routes(numbers)
 
     def _routes(self, numbers: Array) -> list[Route]:
-        """Where the rows of the last level go, if the new nodes have these numbers."""
+        """Return where the rows of the last level go, for these new node numbers."""
         children = np.full(int(self.splits.size.sum()), CLOSED)
         children[self.filled] = numbers
         missing = np.full(len(self.splits.size), CLOSED)
@@ -132,7 +132,7 @@ class ImpurityTableSource(TableSource):
         return opened, self.found
 
     def _some_at_once(self) -> Iterator[range]:
-        """The open nodes, in ranges whose bins fit in memory."""
+        """Yield the open nodes, in ranges whose bins fit in memory."""
         room = max(BINS + 1, MOST_BINS // len(self.features))
         bins = np.cumsum(np.minimum(self.target.rows(self.sums), BINS + 1)).tolist()
         first = before = 0
@@ -143,7 +143,7 @@ class ImpurityTableSource(TableSource):
         yield range(first, len(bins))
 
     def _winners(self, nodes: range) -> list[BinHistogram]:
-        """Of each feature, the bins of those nodes that it splits best."""
+        """Return, for each feature, the bins of the nodes that it splits best."""
         some = nodes if len(nodes) < len(self.sums) else None
         counts = counting.counts(self.work, some)
         sums = np.add.reduceat(counts[0].sums, counts[0].segments().starts)
@@ -194,7 +194,7 @@ class ImpurityTableSource(TableSource):
     # ------------------------------------------------------------ dividing
 
     def divide(self, splits: Splits) -> Division:
-        """The sums of the branches follow from the bins; rows are moved by `keep`."""
+        """Compute the sums of the branches from the bins; `keep` moves the rows."""
         known, self.heaviest = divide_features(splits, self._divide)
         sums = self.work.branch_sums(splits, self.bins)
         parent = np.repeat(np.arange(len(splits.size)), splits.size)

@@ -1,7 +1,9 @@
-"""The target of the rows in a database: what queries ask of it, and what it sums to.
+"""Says which aggregates of the target queries ask for, and what the sums mean.
 
-The rows of a bin are summed in whole numbers, so sums do not depend on the order in
-which a database adds them. The sums of neighbouring bins add up.
+The sums are the target's figures about a set of rows, such as the rows of each label.
+They are whole numbers, so they do not depend on the order in which a database adds
+them. The sums of neighbouring bins add up. The spread of a bin is further figures, from
+which the gain of a cut inside it is bounded.
 
 As in memory, weights are whole numbers of a unit, a power of two; see
 `learning.grow.segments.Units`.
@@ -38,17 +40,17 @@ from treecompile.tables.dataset import Dataset
 
 SMALL = 1e-4  # a share of the weight of a node; below it, a ratio is not exact
 
-# Makes the FROM clause for the rows of the new nodes, by the numbers of these.
+# Returns a FROM clause for the rows of the new nodes, each with its node's number.
 Rows = Callable[[], str]
 
 
 class TableTarget(ABC):
-    """The target column of a table."""
+    """The target column of a table, with what each kind of target sums."""
 
-    criterion: Measure  # of splits
+    criterion: Measure  # how splits are measured
     response: Response  # makes the statistics and the answers of the tree
-    groups: int  # labels, which are counted apart by a column `y`; 1: no labels
-    units: Units | None = None  # of the weights of the rows; None: each counts 1
+    groups: int  # how many labels the column `y` tells apart; 1: no labels
+    units: Units | None = None  # in which rows are weighted; None: each row counts 1
 
     def __init__(self, store: Store, schema: Schema) -> None:
         self.store, self.schema = store, schema
@@ -58,21 +60,21 @@ class TableTarget(ABC):
 
     @abstractmethod
     def columns(self) -> dict[str, str]:
-        """The columns that the working table has for the target, as SQL."""
+        """Return the columns of the working table for the target: names and SQL."""
 
     def moved(self, node: str) -> dict[str, str]:
-        """Those of the columns that change when rows move to a node."""
+        """Return the columns whose values change when rows move to a node."""
         return {}
 
     @abstractmethod
     def asked(self, *, is_bounded: bool) -> list[str]:
-        """What is asked of the rows of each bin; more if cuts inside are bounded."""
+        """Return the aggregates for each bin; more if cuts inside are to be bounded."""
 
     @abstractmethod
     def gather(
         self, bins: int, line: Positions, group: Array, found: Sequence[Array]
     ) -> tuple[Array, Array]:
-        """The sums and the spread of each bin, from what a query has found.
+        """Return the sums and the spread of each bin, from the answer to a query.
 
         `line` is the bin of each row of the result, and `group` its label.
         """
@@ -80,7 +82,7 @@ class TableTarget(ABC):
     # ------------------------------------------------------------ of nodes
 
     def at_nodes(self, rows: str, nodes: int, column: str = "node") -> Array:
-        """The sums of nodes; `rows` is a relation, whose column has their numbers."""
+        """Return the sums of nodes, whose numbers are in a column of `rows`."""
         keys = f"{column}, y" if self.groups > 1 else column
         found = self.store.arrays(
             f"SELECT {keys}, {', '.join(self.asked(is_bounded=False))}"
@@ -91,56 +93,57 @@ class TableTarget(ABC):
         return self.gather(nodes, node, label, found)[0]
 
     def root(self, rows: str) -> Array:
-        """The sums of all rows."""
+        """Return the sums of all rows."""
         return self.at_nodes(rows, 1)
 
     @abstractmethod
     def measure(self, sums: Array, parent: Positions, rows: Rows) -> NodeStats:
-        """What the new nodes hold, from their sums and the parent of each."""
+        """Return the statistics of the new nodes, from the sums and parent of each."""
 
     def keep(self, is_open: Mask) -> None:
-        """Forget new nodes that are not open."""
+        """Forget the new nodes that are not open."""
         return
 
     @abstractmethod
     def open(self, sums: Array) -> OpenNodes:
-        """The target at the open nodes, from the sums of each."""
+        """Return the target at the open nodes, from their sums."""
 
     def state(self) -> dict[str, Array]:
-        """What is known of the open nodes besides their sums, to be saved."""
+        """Return what must be saved of the open nodes besides their sums."""
         return {}
 
     def restore(self, state: Mapping[str, Array]) -> None:
-        """Continue with the open nodes of that state."""
+        """Continue with the open nodes of a saved state."""
         return
 
     # ------------------------------------------------------------ of bins
 
     @abstractmethod
     def rows(self, sums: Array) -> Array:
-        """The number of rows."""
+        """Return the number of rows in given sums."""
 
     def weights(self, sums: Array) -> Array:
-        """The weight of the rows, in units."""
+        """Return the weight of the rows in given sums, in units."""
         return self.rows(sums)
 
     @abstractmethod
     def summands(self, sums: Array) -> list[Array]:
-        """The sums of a `Histogram`."""
+        """Return the columns of the sums that a `Histogram` adds up."""
 
     def joined(self, spread: Array, starts: Positions) -> Array:
-        """The spread of joined bins; `starts` is where each of them begins."""
+        """Return the spread of joined bins; `starts` is where each of them begins."""
         return spread[starts]
 
     def rest(self, spread: Array, taken: Array) -> Array:
-        """The spread of what is left of a bin from which others are taken."""
+        """Return the spread of a bin's other rows, after bins are taken out of it."""
         return spread
 
     @abstractmethod
     def bound(self, before: Floats, inside: BinHistogram, totals: Floats) -> Floats:
-        """The most that a cut inside each bin can gain.
+        """Return the most that a cut inside each bin can gain.
 
-        From the sums of what lies before it, and of all known rows of its node.
+        `before` has the sums of the bins before it at its node, and `totals` those of
+        all known rows of the node.
         """
 
 
@@ -157,11 +160,11 @@ class LabelTarget(TableTarget):
         return {"y": f"CAST({self.codes()} AS {self.writer.small(self.groups)})"}
 
     def codes(self) -> str:
-        """A SQL expression: the code of the label of a row."""
+        """Return a SQL expression for the code of a row's label."""
         return self.by_label(map(str, range(self.groups)))
 
     def by_label(self, values: Iterable[str]) -> str:
-        """A SQL expression: the value given for the label of a row."""
+        """Return a SQL expression for the value given for a row's label."""
         arms = " ".join(
             f"WHEN {self.schema.target.value} = {literal(label, self.store.dialect)}"
             f" THEN {value}"
@@ -214,12 +217,12 @@ class LabelTarget(TableTarget):
 
 
 class WeightedLabelTarget(LabelTarget):
-    """Labels of rows that count by a column of weights, and by their labels.
+    """Labels of rows weighted by a column of weights, by their labels, or by both.
 
-    The sums are the weight of each label, in units, and the rows.
+    The sums are the weight of each label, in units, and the number of rows.
     """
 
-    mean: float | None = None  # of the column of weights, if there is one
+    mean: float | None = None  # the mean weight, if there is a column of weights
 
     def __init__(
         self,
@@ -237,7 +240,7 @@ class WeightedLabelTarget(LabelTarget):
         if own:
             self.mean = total / rows
         if weighting:
-            # A row for each label that occurs.
+            # To check labels, one row for each label that occurs is enough.
             weighting.check(replace(data, y=np.flatnonzero(counts)))
             of_labels = np.array([float(each) for each in sums])
             factors = weighting.factors(data, counts, of_labels, total)
@@ -253,7 +256,7 @@ class WeightedLabelTarget(LabelTarget):
         self.of_row = f"CAST({at_least} AS {learning.long})"
 
     def _sums(self, weight: str) -> tuple[Array, Sequence[Fraction], bool]:
-        """The rows of each label, their weight, and whether all weights are whole."""
+        """Return the rows and weight of each label, and if all weights are whole."""
         schema, rounded = self.schema, self.store.dialect.learning.round_even
         rows = (
             f"(SELECT {self.codes()} AS y, {weight} AS w FROM {schema.relation}"
@@ -298,7 +301,7 @@ class WeightedLabelTarget(LabelTarget):
     def bound(self, before: Floats, inside: BinHistogram, totals: Floats) -> Floats:
         most = super().bound(before, inside, totals)
         if self.criterion.slack > 1:
-            # No bound for the ratio of a cut that divides hardly any weight.
+            # A cut with hardly any weight on one side has no bound for its ratio.
             start, size, whole = map(self.weights, (before, inside.sums, totals))
             most[np.minimum(start, whole - start - size) < SMALL * whole] = np.inf
         return most

@@ -1,14 +1,15 @@
-"""The working table in the database: the node, the target and the codes of each row.
+"""Keeps the working table in the database: each row's node, target and codes.
 
     node   y   c0   x1      c1
        0   1    2   0.731   17     c0: the code of a value or category of feature 0
        3   0    4   1.25    52     x1, c1: the number of feature 1, and its bin
       -1   1    0   ...            -1: no query needs this row any more
 
-Nodes are numbered within the open level. A missing value has the last code.
+Nodes are numbered within the open level. A missing value has the last code. When a
+level has been split, its rows move: they get the numbers of the new nodes.
 
 Where no temporary table may be made, the same queries read the source table and compute
-all columns each time, the node from the tree so far.
+all columns each time, and the node from the tree so far.
 """
 
 from __future__ import annotations
@@ -33,16 +34,16 @@ from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.ir import Kind, Leaf, Node, Tree
 
 NAME = "treecompile_rows"
-CLOSED = -1  # the node of a row that no query needs any more
-SAMPLED = 20_000  # rows from which bins are made
-SPELT_OUT = 60  # with more categories, codes are looked up by a join
+CLOSED = -1  # the node of closed rows
+SAMPLED = 20_000  # rows in the sample from which the edges of bins are made
+SPELT_OUT = 60  # codes of more values or categories are looked up by a join
 
 
 class Route(NamedTuple):
-    """Where the rows of an open node go."""
+    """To which new nodes the rows of an open node go."""
 
-    feature: int  # -1: all to the same node
-    ways: Sequence[int]  # the new node by code; or below, above the cut, missing
+    feature: int  # -1: all rows go to the same node
+    ways: Sequence[int]  # the new nodes by code; or those below, above the cut, missing
     cut: float = 0.0
 
 
@@ -52,14 +53,14 @@ class WorkTable:
     ) -> None:
         self.store, self.schema, self.target = target.store, target.schema, target
         self.writer = target.writer
-        # Of each feature: the number of its codes, without that of missing values.
+        # For each feature, the number of its codes without the one for missing values.
         self.sizes = [self._size(index) for index in range(len(self.schema.features))]
         self.edges = former.edges if former else self._edges()
-        self.is_inline = is_inline  # whether there is no table
+        self.is_inline = is_inline  # whether there is no temporary table
         # The node of a row of the source, as SQL; "": the root. For a table that is not
         # made yet, and for queries where there is no table.
         self.node = ""
-        self.inline = ""  # C4.5, without a table: the query for the rows, as moved
+        self.inline = ""  # C4.5, without a table: the query for the moved rows
         self.columns, self.joins = self._columns()  # without the node
         # By which rows are moved when a query next needs them; without a table, `node`
         # is set instead.
@@ -72,14 +73,14 @@ class WorkTable:
         return len(values) or BINS
 
     def is_binned(self, index: int) -> bool:
-        """Whether the codes of a feature are bins; then it has its numbers as well."""
+        """Whether the codes of a feature are bins; then its numbers are stored too."""
         numeric = self.schema.features[index].kind is Kind.NUMERIC
         return numeric and not self.schema.values[index]
 
     # ------------------------------------------------------------ making it
 
     def create(self) -> None:
-        """Make the table; without the right to make it, go on without it."""
+        """Make the table, or go on without one if the user has no right to make it."""
         if self.is_inline:
             return
         try:
@@ -88,7 +89,10 @@ class WorkTable:
             self.is_inline = True
 
     def rows(self) -> str:
-        """What queries read from: a relation with the current node of each row."""
+        """Return the relation that queries read, with the current node of each row.
+
+        Rows whose move is waiting are moved first.
+        """
         if self.is_inline:
             return f"({self.inline or self._query()})"
         routes, self.waiting = self.waiting, ()
@@ -111,13 +115,13 @@ class WorkTable:
         return f"SELECT {', '.join(kept)} FROM ({rows}) AS treecompile_moved"
 
     def _columns(self) -> tuple[dict[str, str], list[str]]:
-        """Each column as an expression of a source row, and the joins for them."""
+        """Return each column as an expression of a source row, and the joins needed."""
         joins, columns = [], self.target.columns()
-        self.kept = ["node", *columns]  # columns that belong to no feature
+        self.kept = ["node", *columns]  # the columns that belong to no feature
         for index, source in enumerate(self.schema.columns):
             if self.is_binned(index):
                 value = self.edges[index].sql(source.value, self.writer)
-                # Added to 0 no zero is negative: all zeros are one value.
+                # -0.0 + 0 is 0.0: all zeros are one value.
                 columns[f"x{index}"] = f"{source.value} + 0e0"
             else:
                 value, join = self._code(index)
@@ -128,7 +132,7 @@ class WorkTable:
         return columns, joins
 
     def _edges(self) -> dict[int, BinEdges]:
-        """Bins for each feature with many numbers, from one sample for all."""
+        """Return the edges of each feature with many numbers, from one sample."""
         binned = [i for i in range(len(self.sizes)) if self.is_binned(i)]
         if not binned:
             return {}
@@ -145,7 +149,7 @@ class WorkTable:
         return {i: BinEdges.of(values) for i, values in zip(binned, found, strict=True)}
 
     def _code(self, index: int) -> tuple[str, str]:
-        """The code of a known value, and the join that looks it up, if any."""
+        """Return the code of a known value, and the join that looks it up, or ""."""
         feature, source = self.schema.features[index], self.schema.columns[index]
         numbers = self.schema.values[index]
         texts = [self.writer.number(value) for value in numbers] or [
@@ -155,7 +159,7 @@ class WorkTable:
             arms = (f"WHEN {source.value} = {t} THEN {n}" for n, t in enumerate(texts))
             return f"CASE {' '.join(arms)} END", ""
         pairs = [(text, str(n)) for n, text in enumerate(texts)]
-        # Names that no column of the source has.
+        # Column names that the source does not have.
         value, code = (f"treecompile_{what}{index}" for what in ("value", "code"))
         table = self.writer.table(f"treecompile_codes{index}", (value, code), pairs)
         join = f" LEFT JOIN {table} ON {source.value} = {value}"
@@ -164,12 +168,12 @@ class WorkTable:
     # ------------------------------------------------------------ splits
 
     def numbers(self, index: int) -> Floats:
-        """The numbers that the codes of a feature stand for, in order."""
+        """Return the numbers that the codes of a feature stand for, in order."""
         values = self.schema.values[index]
         return np.array(values or range(self.sizes[index]), np.float64)
 
     def branch_of_codes(self, splits: Splits, node: int) -> Array:
-        """The branch that each code takes by the split of a node; -1 for none."""
+        """Return the branch of each code by the split of a node; -1 for none."""
         index = int(splits.feature[node])
         if self.schema.features[index].kind is not Kind.CATEGORICAL:
             above: Array = self.numbers(index) > splits.threshold[node]
@@ -182,7 +186,7 @@ class WorkTable:
         return branch
 
     def branch_sums(self, splits: Splits, bins: Sequence[BinHistogram]) -> Array:
-        """The sums of the known rows of each branch, from the bins of each feature."""
+        """Return the sums of the known rows of each branch, from the bins."""
         starts = splits.starts
         sums = np.zeros((int(splits.size.sum()), bins[0].sums.shape[1]), np.int64)
         for index in splits.features():
@@ -201,15 +205,15 @@ class WorkTable:
     def routes(
         self, splits: Splits, children: Sequence[int], missing: Sequence[int]
     ) -> list[Route]:
-        """Where the rows of each open node go.
+        """Return where the rows of each open node go.
 
-        `children` are the new nodes of all branches; `missing`, for each open node, is
-        the new node of rows without a branch.
+        `children` has the new node of each branch, and `missing` has, for each open
+        node, the new node of rows without a branch.
         """
         routes, starts = [], splits.starts
         for node, index in enumerate(splits.feature.tolist()):
             own = slice(starts[node], starts[node] + splits.size[node])
-            ways = (*children[own], missing[node])  # -1, for no branch, takes the last
+            ways = (*children[own], missing[node])  # branch -1 takes the last
             if index < 0 or self.is_binned(index):
                 routes.append(Route(index, ways, float(splits.threshold[node])))
             else:
@@ -221,12 +225,12 @@ class WorkTable:
 
     @property
     def is_changed(self) -> bool:
-        """Whether rows are moved within the table, not into a new one."""
+        """Whether rows move by an update of the table, not into a new table."""
         learning = self.store.dialect.learning
         return learning.updates and not learning.replaces and not self.is_inline
 
     def _move(self, routes: Sequence[Route]) -> None:
-        """Give the rows of the table their new nodes, without a join."""
+        """Give the rows of the table their new nodes, by expressions without a join."""
         if self.is_changed:
             node = self.destination(routes)
             moved = {"node": node, **self.target.moved(node)}
@@ -243,7 +247,7 @@ class WorkTable:
         )
 
     def moved(self, routes: Sequence[Route]) -> str:
-        """A FROM clause for the rows as if they were moved."""
+        """Return a FROM clause for the open rows as if they were moved."""
         node = self.destination(routes)
         stays = ", ".join(self.columns)
         return (
@@ -252,10 +256,11 @@ class WorkTable:
         )
 
     def destination(self, routes: Sequence[Route], node: str = "node") -> str:
-        """The new node of a row, by its old one.
+        """Return a SQL expression for the new node of a row, from its old node.
 
-        One list has the ways out of all nodes. Other lists say for each node which
-        feature decides, at which cut, and where its ways begin in the first list.
+        One list has the ways out of all nodes. Other lists have, for each node, the
+        feature that decides, its cut, and where the ways of the node begin in the first
+        list.
         """
         ways: list[int] = []
         starts = []
@@ -277,7 +282,7 @@ class WorkTable:
         if arms:
             feature = of_node(str(route.feature) for route in routes)
             place += f" + CASE {feature} {' '.join(arms)} ELSE 0 END"
-        # Not negative, because databases are slow to read minus signs.
+        # No number is negative, because databases are slow to read minus signs.
         least = min(CLOSED, *ways)
         nodes = (str(each - least) for each in ways)
         return f"{self.writer.item(nodes, place)} + {least}"
@@ -286,10 +291,10 @@ class WorkTable:
 def node_of_row(
     work: WorkTable, levels: Sequence[DraftLevel], opened: Positions
 ) -> str:
-    """The open node of a source row by the tree so far, as a SQL expression.
+    """Return the open node of a source row by the tree so far, as a SQL expression.
 
     It is the CASE that the SQL target writes for a tree, with the numbers of open nodes
-    as answers. So its nesting stays within the limits of the database.
+    as answers, so its nesting stays within the limits of the database.
     """
     schema, dialect, draft = work.schema, work.store.dialect, Draft.of(levels)
     number = np.full(len(draft.weight), CLOSED)
@@ -306,7 +311,7 @@ def node_of_row(
 
 
 def _leading(tree: Tree, is_open: Sequence[bool]) -> Tree:
-    """Without splits that lead to no open node; in large trees these are the most."""
+    """Replace splits that lead to no open node; large trees have mostly such splits."""
     leads = list(is_open)
     nodes: list[Node] = list(tree.nodes)
     leaf = next(node for node in tree.nodes if isinstance(node, Leaf))

@@ -1,1 +1,1 @@
-"""Lowering to the review page: finished data, the policy of the page, its scripts."""
+"""Lowers a program to the review page: its data, its policy and its scripts."""

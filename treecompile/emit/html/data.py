@@ -1,6 +1,6 @@
-"""The model as data of the review page: features, rules, nodes of the tree.
+"""Writes the model as data of the review page: features, rules, nodes of the tree.
 
-The scripts of the page only show this data. What decides is the generated JavaScript.
+The scripts of the page only show this data. The generated JavaScript decides.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from treecompile.regions.space import example, unseen
 from treecompile.rules.seals import seals
 
 Json = dict[str, Any]
-# How `words.phrase` ends, and what that means.
+# Endings of `words.phrase`, and the values that they accept.
 ALSO = {
     " (or any other, or missing)": ["unseen", "missing"],
     " (or any other)": ["unseen"],
@@ -33,7 +33,7 @@ ALSO = {
 
 
 def features(program: ir.Program, glossary: Glossary) -> list[Json]:
-    """Each feature, as the form of a row needs it."""
+    """Return each feature, as the form for a row needs it."""
     body, training = program.body, program.training
     tested = set(required_features(body))
     cuts = _cuts(body)
@@ -43,7 +43,7 @@ def features(program: ir.Program, glossary: Glossary) -> list[Json]:
         column = training.columns[index] if training else ir.ColumnSummary(0)
         low, high = column.low, column.high
         if low is None or high is None or not isfinite(low) or not isfinite(high):
-            low = high = None  # a range that the page could measure by, or none
+            low = high = None  # the page needs a range to measure by, or none
         made = {
             "name": feature.name,
             "shown": words.name(feature.name),
@@ -66,7 +66,7 @@ def features(program: ir.Program, glossary: Glossary) -> list[Json]:
 
 
 def _cuts(body: ir.Body) -> dict[int, set[float]]:
-    """The thresholds of each numeric feature."""
+    """Return the thresholds of each numeric feature."""
     found: dict[int, set[float]] = {}
     for test in conditions(body):
         numeric = body.features[test.feature].kind is ir.Kind.NUMERIC
@@ -76,7 +76,7 @@ def _cuts(body: ir.Body) -> dict[int, set[float]]:
 
 
 def example_row(program: ir.Program) -> list[Json]:
-    """The row that the form begins with, as the places of its inputs."""
+    """Return the row that the form begins with, as the places of its inputs."""
     columns = program.training.columns if program.training else ()
     row = example(program.body, columns)
     return list(map(_place, program.body.features, row))
@@ -97,7 +97,7 @@ def _place(feature: ir.Feature, value: ir.Value) -> Json:
 
 
 def listed(body: ir.Body, rules: ir.RuleSet) -> tuple[ir.Rule, ...]:
-    """The rules of the page; the default only where it can decide."""
+    """Return the rules of the page; the default only where it can decide."""
     ordered = isinstance(body, ir.RuleSet)
     return (*rules.rules, rules.default) if ordered else rules.rules
 
@@ -139,7 +139,7 @@ class RuleData:
         }
 
     def test(self, group: Sequence[ir.Condition]) -> Json:
-        """The conditions on one feature; missing and unseen values stand apart."""
+        """Return the conditions on one feature, missing and unseen values apart."""
         index = group[0].feature
         feature = self.rules.features[index]
         text, also = _apart(group, feature, self.rounding.figure(index))
@@ -155,7 +155,7 @@ class RuleData:
 def _apart(
     group: Sequence[ir.Condition], feature: ir.Feature, figure: words.Figure
 ) -> tuple[str, list[str]]:
-    """The tests of a feature, and what else they accept: unseen or missing values."""
+    """Separate the tests of a feature from the unseen or missing values they accept."""
     text = words.phrase(group, feature, words.with_symbols, figure)
     for marks, also in ALSO.items():
         if text.endswith(marks):
@@ -164,12 +164,12 @@ def _apart(
 
 
 def answer_code(value: ir.Label, labels: Sequence[ir.Label]) -> float:
-    """The position of a label, or the number that is the answer."""
+    """Return the position of a label, or the number that is the answer."""
     return labels.index(value) if labels else float(value)
 
 
 def _region(index: int, feature: ir.Feature, region: Region) -> Json:
-    """What a rule wants of a feature: an interval of numbers, or a set of codes."""
+    """Return what a rule accepts of a feature: an interval of numbers, or codes."""
     made: Json = {"feature": index, "missing": region.missing}
     if feature.kind is ir.Kind.NUMERIC:
         assert isinstance(region, Interval)
@@ -185,7 +185,7 @@ def _region(index: int, feature: ir.Feature, region: Region) -> Json:
 
 
 def figures(known: Evidence) -> Json:
-    """The rows behind a rule or a node."""
+    """Return the rows behind a rule or a node."""
     return {
         "rows": known.rows,
         "right": known.right,
@@ -199,7 +199,7 @@ def figures(known: Evidence) -> Json:
 
 
 def nodes(program: ir.Program, places: Mapping[str, int]) -> list[Json]:
-    """The nodes of a tree; none of a list. `places` are those of the rules by id."""
+    """Return the nodes of a tree, [] for a list; `places` are of the rules by id."""
     tree = program.body
     if isinstance(tree, ir.RuleSet):
         return []

@@ -1,7 +1,7 @@
-"""What other rooms found out about a model, in words, for the review page.
+"""Holds facts about a model, in words, for the review page.
 
-`emit` compares and checks no models. Whoever calls the compiler does, and hands over
-what is to be shown.
+`emit` itself does not check or compare models: the caller of the compiler does, and
+passes in the facts that are to be shown.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class FoundFact:
     """A finding of `check`."""
 
     text: str  # R1 (yes) and R2 (no)
-    row: str = ""  # that shows it, as JSON: {"heat": 20.5}
+    row: str = ""  # a row that shows it, as JSON: {"heat": 20.5}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class FactGroup:
 
     title: str  # Conflicts: both rules match the row, with different answers
     findings: tuple[FoundFact, ...]
-    more: int = 0  # that are not listed
+    more: int = 0  # how many are not listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Program -> the strings of the review page: one file that needs no network.
+"""Lowers a program to the review page: one file that needs no network.
 
 Text from the data is on the page only as JSON, which the scripts show as text. The
 policy of the page lets a browser run its own scripts, known by their hashes, and
@@ -29,9 +29,9 @@ from treecompile.model.ir import Program, RuleSet
 from treecompile.model.paths import divisible, leaf_count
 from treecompile.rules.extract import flatten
 
-MOST_RULES = 5_000  # that a browser holds on one page
+MOST_RULES = 5_000  # rules that a browser can hold on one page
 SCRIPTS = ("dom", "review", "tree", "rules", "nearest", "try", "report", "page")
-# What ends or changes the text of a script element, whatever it means in JavaScript.
+# Text that ends or changes a script element, whatever it means in JavaScript.
 MARKUP = re.compile(r"<(?=/|!--|script)", re.IGNORECASE)
 
 
@@ -121,7 +121,7 @@ def _tree_note(program: Program) -> str:
 
 @cache
 def static(name: str) -> str:
-    """A file of the page that is the same for every model."""
+    """Return a file of the page that is the same for every model."""
     return (templates_folder() / "html" / name).read_text(encoding="utf-8")
 
 

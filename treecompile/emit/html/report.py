@@ -1,4 +1,4 @@
-"""What is known about a model, for the review page: facts, quality, columns."""
+"""Writes what is known about a model for the review page: facts, quality, columns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIVIDED = (
 
 
 def summary(program: ir.Program, glossary: Glossary) -> str:
-    """One sentence about what is predicted."""
+    """Say in one sentence what is predicted."""
     labels = [words.value(label) for label in program.body.labels]
     kind = f"one of {words.enumerated(labels, MOST_LABELS)}" if labels else "a number"
     told = glossary.get(program.target, NO_ENTRY).description
@@ -37,7 +37,7 @@ def summary(program: ir.Program, glossary: Glossary) -> str:
 
 
 def facts(program: ir.Program, total: Evidence) -> list[tuple[str, str]]:
-    """The figures below the title."""
+    """Return the figures below the title."""
     training = program.training
     found = [("Form", size(program.body)), ("Learned by", program.algorithm)]
     if training is not None:
@@ -51,7 +51,7 @@ def facts(program: ir.Program, total: Evidence) -> list[tuple[str, str]]:
 
 
 def about(said: About) -> list[tuple[str, str]]:
-    """What people say about the model, each with its heading."""
+    """Return what people say about the model, each text with its heading."""
     parts = (
         ("Purpose", said.purpose),
         ("Owner", said.owner),
@@ -76,7 +76,7 @@ def _share(part: float, whole: float) -> str:
 
 
 def quality(program: ir.Program) -> list[Json]:
-    """What was measured: on new rows as estimated, in training, in validation."""
+    """Return what was measured: the estimate for new rows, training, validation."""
     training = program.training
     if training is None:
         return []
@@ -135,7 +135,7 @@ def _value_quality(title: str, found: ir.ValueQuality) -> Json:
 
 
 def columns(program: ir.Program, glossary: Glossary) -> Json:
-    """The table of the features."""
+    """Return the table of the features."""
     body, training = program.body, program.training
     tested = set(required_features(body))
     entries = [glossary.get(feature.name, NO_ENTRY) for feature in body.features]

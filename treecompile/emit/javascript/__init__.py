@@ -1,1 +1,1 @@
-"""The JavaScript module: no dependencies. `lower` makes its strings."""
+"""Lowers a program to a JavaScript module without dependencies; see `lower`."""

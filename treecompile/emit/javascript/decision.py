@@ -1,4 +1,4 @@
-"""The decision as JavaScript: functions of guard clauses, and the table of a tree.
+"""Writes a decision as JavaScript: guard clauses, and the table of a tree.
 
 Missing numbers are NaN: `!(x > 5)` holds for them and `x > 5` does not. Other missing
 values are null, which can be in a set like any other value. Sets are of type Set, so
@@ -33,8 +33,8 @@ from treecompile.model import ir
 from treecompile.model.paths import DIVIDED, divisible, unknown
 from treecompile.model.semantics import required_features
 
-SAFE = 2**53 - 1  # up to here, a number is every integer exactly
-CHAIN_WIDTH = 48  # of several comparisons with ===, instead of a set
+SAFE = 2**53 - 1  # up to here, a number holds every integer exactly
+CHAIN_WIDTH = 48  # up to this width, comparisons with === replace a set
 NUMBER_TESTS = {
     "at_most": "{x} <= {value}",
     "at_most_or_missing": "!({x} > {value})",
@@ -58,12 +58,12 @@ RESERVED = {
 
 
 def is_large(values: Sequence[ir.Label]) -> bool:
-    """Whether some integer is beyond those that a number of JavaScript has exactly."""
+    """Whether some integer is too large for a JavaScript number to hold exactly."""
     return any(isinstance(value, int) and abs(value) > SAFE for value in values)
 
 
 def converter(feature: ir.Feature) -> str:
-    """The function that checks and converts the values of a feature."""
+    """Return the function that checks and converts the values of a feature."""
     if feature.type is ir.ValueType.INT and is_large(feature.categories):
         return "asBigInt"
     return {
@@ -146,7 +146,7 @@ class DecisionScript(GuardClauses):
         if not chosen:
             return "false" if inside else "true"
         sign, joint = ("===", " || ") if inside else ("!==", " && ")
-        # Of the type that the converter gives.
+        # Values of the type that the converter returns.
         exact = converter(self.body.features[index]) == "asBigInt"
         items = [literal(value, exact=exact) for value in chosen]
         if len(items) == 1:
@@ -172,7 +172,7 @@ class DecisionScript(GuardClauses):
 
 
 def readers(body: ir.Body) -> Iterator[str]:
-    """For each required feature its converter, and its categories or null."""
+    """Yield the converter of each required feature, and its categories or null."""
     for index in required_features(body):
         feature = body.features[index]
         convert, known = converter(feature), "null"
@@ -184,7 +184,7 @@ def readers(body: ir.Body) -> Iterator[str]:
 
 
 def node_table(tree: ir.Tree, decided: Mapping[int, ir.Rule]) -> Iterator[str]:
-    """The rule of a leaf, or [column, choice, children, weights] of a split."""
+    """Yield the rule of a leaf, or [column, choice, children, weights] of a split."""
     for row in tree_table(tree, decided):
         if isinstance(row, str):
             yield f'  "{row}",'
@@ -195,7 +195,7 @@ def node_table(tree: ir.Tree, decided: Mapping[int, ir.Rule]) -> Iterator[str]:
 
 
 def _choice(choice: Choice, feature: ir.Feature) -> str:
-    """How a known value chooses: `20, 0`, or `new Map([["clear", 0]]), 1`."""
+    """Write how a known value chooses: `20, 0` or `new Map([["clear", 0]]), 1`."""
     if choice.limit is not None:
         return f"{literal(choice.limit)}, {choice.place}"
     exact = converter(feature) == "asBigInt"

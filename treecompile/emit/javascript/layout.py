@@ -1,4 +1,4 @@
-"""JavaScript text as prettier formats it, without running prettier."""
+"""Writes JavaScript text as prettier formats it, without running prettier."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LINE_ENDS = re.compile("[\r\n\u2028\u2029]+")
 
 
 def literal(value: Value | Label, *, exact: bool = False) -> str:
-    """A label, a category or a number; with `exact`, an integer as a BigInt."""
+    """Return a label, a category or a number; with `exact`, an integer as a BigInt."""
     match value:
         case None:
             return "null"
@@ -32,7 +32,7 @@ def literal(value: Value | Label, *, exact: bool = False) -> str:
 
 
 def key(name: str) -> str:
-    """The name of a property in an object literal.
+    """Return the name of a property in an object literal.
 
     A plain `__proto__` would set the prototype instead.
     """
@@ -42,17 +42,17 @@ def key(name: str) -> str:
 
 
 def member(name: str) -> str:
-    """The access to a property: .heat, ["heat in C"]."""
+    """Return the access to a property: .heat, ["heat in C"]."""
     return f".{name}" if IDENTIFIER.fullmatch(name) else f"[{javascript_string(name)}]"
 
 
 def comment(text: str) -> str:
-    """Text that neither ends a comment nor the script of a page."""
+    """Escape text so that it ends neither a comment nor the script of a page."""
     return MARKUP.sub(r"\\x3c", LINE_ENDS.sub(" ", text).replace("*/", "*\\/"))
 
 
 def block(start: str, items: Iterable[str], end: str, indent: int = 0) -> list[str]:
-    """A bracketed list: on one line, or one item on each line.
+    """Return a bracketed list: on one line, or one item on each line.
 
     Braces have spaces inside, if they are on one line.
     """
@@ -66,7 +66,7 @@ def block(start: str, items: Iterable[str], end: str, indent: int = 0) -> list[s
 
 
 def values(start: str, items: Sequence[str], end: str, indent: int = 0) -> list[str]:
-    """A list of literals: numbers fill lines, others have one line each."""
+    """Return a list of literals: numbers fill lines, others have one line each."""
     if not all(NUMBER.fullmatch(item) for item in items):
         return block(start, items, end, indent)
     line = f"{start}{', '.join(items)}{end}"
@@ -83,7 +83,7 @@ def values(start: str, items: Sequence[str], end: str, indent: int = 0) -> list[
 
 
 def condition(tests: Sequence[str], margin: str, joint: str = "&&") -> list[str]:
-    """The head of an `if`. A test in parentheses needs them only beside others."""
+    """Write the head of an `if`; a test on its own loses its parentheses."""
     if len(tests) == 1:
         tests = [tests[0][1:-1] if tests[0].startswith("(") else tests[0]]
     line = f"{margin}if ({f' {joint} '.join(tests)}) {{"

@@ -1,7 +1,7 @@
-"""IR -> the strings of a JavaScript module, as prettier formats them.
+"""Lowers a program to the strings of a JavaScript module, as prettier formats them.
 
-Its decision is a plain script without imports, exports and eval, which a page can embed
-too: see `decision_script`.
+The decision is a plain script without imports, exports and eval, so a page can embed
+it, too: see `decision_script`.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 
 def decision_script(source: CompilerInput) -> str:
-    """The decision without the frame of a module, to be embedded in a page."""
+    """Return the decision without the frame of a module, to be embedded in a page."""
     target = replace(read_target("javascript"), template="decision.js.jinja")
     return render(target, lower(source, EmitOptions()).strings)
 
@@ -167,7 +167,7 @@ def _exports(names: Sequence[str], module: str) -> list[str]:
 
 
 def _map(name: str, items: Mapping[str, str]) -> list[str]:
-    """A Map, in which a name like `__proto__` is one like any other."""
+    """Write a Map, in which a name like `__proto__` has no special meaning."""
     pairs = [f"[{javascript_string(k)}, {value}]" for k, value in items.items()]
     lines = block(f"const {name} = new Map([", pairs, "]);")
     # Prettier puts each of several pairs on a line of its own.
@@ -188,7 +188,7 @@ def _classes(body: ir.Body) -> list[str]:
 
 
 def _dates(program: ir.Program, used: Sequence[ir.Feature]) -> list[str]:
-    """Which features are computed from dates, and how a date is written."""
+    """Write which features are computed from dates, and the forms of dates."""
     known = derived(program.dates)
     made = {
         f.name: f"[{', '.join(map(javascript_string, known[f.name]))}]"
@@ -202,7 +202,7 @@ def _dates(program: ir.Program, used: Sequence[ir.Feature]) -> list[str]:
 
 
 def _head(source: CompilerInput, rules: int) -> list[str]:
-    """The comment at the top, with one call that can be tried."""
+    """Return the comment at the top, with one call that can be tried."""
     program = source.program
     body = program.body
     row = example(body, program.training.columns if program.training else ())
@@ -245,7 +245,7 @@ def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
 
 
 def _steps(program: ir.Program) -> list[str]:
-    """For each node the node above it and the test between, as `explain` needs them."""
+    """Write each node's parent and the test between, as `explain` needs them."""
     lines = []
     for parent, test in words.tests_above(program.body):
         items = (str(parent), javascript_string(test))
@@ -256,7 +256,7 @@ def _steps(program: ir.Program) -> list[str]:
 def _ends(
     program: ir.Program, decided: Mapping[int, ir.Rule], figures: Mapping[str, str]
 ) -> list[str]:
-    """For each rule its leaf and what it says."""
+    """Write the leaf of each rule, and what the rule says."""
     lines = []
     for rule, (position, said) in conclusions(program, decided, figures).items():
         items = (str(position), javascript_string(said))

@@ -1,4 +1,4 @@
-"""The TypeScript declarations that go beside a JavaScript module: a `.d.ts` file."""
+"""Writes TypeScript declarations beside a JavaScript module: a `.d.ts` file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ INPUTS = ByType(
 def declarations(
     source: CompilerInput, used: Sequence[ir.Feature], *, dates: bool
 ) -> str:
-    """The types of everything that the module exports."""
+    """Return the types of everything that the module exports."""
     program = source.program
     target = comment(words.name(program.target))
     labels = program.body.labels
@@ -72,12 +72,12 @@ def declarations(
 
 
 def _name(feature: ir.Feature) -> str:
-    """A type may have a property `__proto__` by its plain name."""
+    """Return the name of a property; a type may have a plain `__proto__`."""
     return key(feature.name).removeprefix("[").removesuffix("]")
 
 
 def _answer(labels: Sequence[ir.Label]) -> str:
-    """After the equals sign: a space, or a new line."""
+    """Write the type of an answer; it begins with a space, or with a new line."""
     if not labels or isinstance(labels[0], float):
         return " number"
     if is_large(labels):

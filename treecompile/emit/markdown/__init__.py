@@ -1,3 +1,3 @@
-"""The rule document for readers who do not program.
-`lower` makes its strings, one module per section.
+"""Lowers a program to the rule document, for readers who do not program.
+`lower` makes the strings, with a module for each section.
 """

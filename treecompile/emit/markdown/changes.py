@@ -1,4 +1,4 @@
-"""What was edited since the model that the document was made from."""
+"""Writes what was edited since the model from which the document was made."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ class ChangesText:
 def changes(
     history: History, program: Program, ids: Sequence[str]
 ) -> ChangesText | None:
-    """The section; None for a model that comes from no document.
+    """Return the section; None for a model that comes from no document.
 
-    `ids` are those of all rules that have a place for a note.
+    `ids` are the ids of all rules that have a place for a note.
     """
     found = history.changes
     lost = [name for name in history.notes if name not in (*ids, THE_MODEL)]
@@ -97,7 +97,7 @@ def _tests(tests: Sequence[Condition], features: Sequence[Feature]) -> str:
 
 
 def _answers(found: Changes, program: Program) -> list[str]:
-    """Where the answers differ."""
+    """Write where the answers differ."""
     if found.obstacle:
         return [f"The answers cannot be compared: {md.prose(found.obstacle)}."]
     if not found.regions:

@@ -1,7 +1,8 @@
-"""The tests of rules for reading: rounded, with units and columns for the unknown.
+"""Writes the tests of rules for readers: rounded, with units.
 
-Columns say whether a test includes missing or unseen values ("Missing values included")
-and not in brackets behind every test. Thresholds are exact in the block of rules.
+Table columns such as "Missing values included" say whether a test accepts missing or
+unseen values, instead of brackets behind every test. Thresholds are rounded here, and
+exact in the block of rules.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class PlainTests:
         self.texts = Texts(self._of)  # rules share most of their tests
 
     def of(self, groups: Sequence[Tests]) -> list[TestText]:
-        """The tests of each feature."""
+        """Return the tests of each feature."""
         return self.texts.of(groups)
 
     def _of(self, tests: Tests) -> TestText:
@@ -85,14 +86,14 @@ class PlainTests:
         return " and ".join([each.text for each in tests])
 
     def table(self, head: str, groups: Sequence[Tests]) -> str:
-        """One test in each row, and whether missing and unseen values meet it."""
+        """Write a table with a row per test, and if unknown values meet it."""
         rows = []
         for place, each in enumerate(self.of(groups)):
             rows.append([f"{'and ' if place else ''}{each.text}", *each.takes])
         return md.table([head, *self.heads], rows)
 
     def takers(self, tests: Sequence[TestText]) -> list[str]:
-        """The columns whose missing or unseen values go here, in one narrow cell.
+        """Name the columns whose missing or unseen values go here, in one cell.
 
         A column of categories has both kinds: `sex`, or `sex (missing)` for one alone.
         """
@@ -107,7 +108,7 @@ class PlainTests:
         return [both if UNSEEN in self.heads else MISSING] if self.heads else []
 
     def remark(self, tests: Sequence[TestText]) -> str:
-        """The same in a sentence: " Missing values included: heat."; or ""."""
+        """Say what `takers` does in a sentence: " Missing values included: heat."."""
         pairs = zip(self.taking, self.takers(tests), strict=True)
         return "".join(f" {head}: {names}." for head, names in pairs if names)
 
@@ -126,7 +127,7 @@ def _unseen(tests: Tests, feature: ir.Feature) -> str:
 
 
 def terms(body: ir.Body, survey: RuleSurvey, target: str, glossary: Glossary) -> str:
-    """What the names in the rules mean: "bmi: body mass index (kg/m²); ..."."""
+    """Explain the names in the rules: "bmi: body mass index (kg/m²); ..."."""
     names = [target, *(body.features[index].name for index in survey.features)]
     said = []
     for name in names:

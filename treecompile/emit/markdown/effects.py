@@ -1,4 +1,4 @@
-"""What a forest relies on: the importance of its features, and partial dependence."""
+"""Writes what a forest relies on: importance of features, and partial dependence."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def importance_note(found: SplitShares) -> str:
 
 
 def importance(forest: ir.Forest, found: SplitShares) -> str:
-    """The table of the features that some tree tests, with a bar for each."""
+    """Return the table of the features that some tree tests, with a bar for each."""
     ranked = found.ranked
     if not ranked:
         return ""
@@ -160,7 +160,7 @@ def _weighting(forest: ir.Forest) -> str:
 
 
 def _meaning(forest: ir.Forest, outputs: Sequence[int]) -> str:
-    """What a greater margin means."""
+    """Say what a greater margin means."""
     if not forest.labels:
         if forest.link is ir.Link.IDENTITY:
             return "The margin is the answer."
@@ -176,7 +176,7 @@ def _meaning(forest: ir.Forest, outputs: Sequence[int]) -> str:
 def _table(
     forest: ir.Forest, drawn: Sequence[Dependence], outputs: Sequence[int]
 ) -> str:
-    """The same in figures: where each margin is least and greatest."""
+    """Write the dependence in figures: where each margin is least and greatest."""
     rows = []
     for each in drawn:
         feature = forest.features[each.feature]
@@ -197,7 +197,7 @@ def _table(
     return md.table_of(rows)
 
 
-NEAR_ZERO = 1e-12  # of the width of a curve: such as 1e-35, for "not 0"
+NEAR_ZERO = 1e-12  # share of a curve's width; 1e-35 may stand for "not 0"
 
 
 def _edge(edge: float, found: Dependence) -> str:

@@ -1,4 +1,4 @@
-"""A forest -> the strings of its document, for readers who do not program.
+"""Lowers a forest to the strings of its document, for readers who do not program.
 
 A forest has no rules that a person can read. The document says so, and describes the
 model as a whole: how an answer is computed, from which columns, and what it depends on.
@@ -123,7 +123,7 @@ def _no_rules(forest: ir.Forest) -> str:
 
 
 def _missing(program: ir.ForestProgram) -> list[str]:
-    """What the trees do with missing and unseen values, in sentences."""
+    """Say in sentences what the trees do with missing and unseen values."""
     forest = program.body
     tested = [forest.features[index] for index in required_features(forest)]
     if not tested:

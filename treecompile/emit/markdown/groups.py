@@ -1,4 +1,4 @@
-"""Many rules in groups of readable size, with a table of contents.
+"""Divides many rules into groups of readable size, with a table of contents.
 
 The rules of a tree are grouped by their position in it: a group is a branch with few
 leaves, or neighbouring branches below one split. An ordered list is cut into groups of
@@ -46,7 +46,7 @@ def grouped(
     body: Body,
     shown: ShownRules,
 ) -> tuple[str, list[GroupText]]:
-    """The table of contents, with a link to each group, and the groups.
+    """Return the table of contents, with a link to each group, and the groups.
 
     Few rules have no contents, and a section each. In a summary there is one group.
     """
@@ -85,7 +85,7 @@ def grouped(
 
 
 def _shared(writer: RuleWriter, group: RuleGroup) -> tuple[str, str]:
-    """The common tests of a group, and a sentence about them."""
+    """Return the common tests of a group, and a sentence about them."""
     common, remark = writer.common(group.common)
     who = (
         "This rule requires" if len(group.rules) == 1 else "All of these rules require"
@@ -96,7 +96,7 @@ def _shared(writer: RuleWriter, group: RuleGroup) -> tuple[str, str]:
 def _sections(
     writer: RuleWriter, body: Body, tests: Sequence[Tests | None]
 ) -> list[GroupText]:
-    """Few rules, each by itself, under the tests that they share with others."""
+    """Write few rules, each by itself, under the tests that it shares with others."""
     rules = writer.rules.rules
     groups = [RuleGroup(rules, ())]
     most = min(SOME, max(4, (len(rules) + 1) // 2))
@@ -120,7 +120,7 @@ def _sections(
 
 
 def _most_frequent(writer: RuleWriter) -> GroupText:
-    """The rules with most cases, those of a list in their order."""
+    """Write the rules with most cases; rules of a list keep their order."""
     rules = writer.rules.rules
     ranked = sorted(
         range(len(rules)), key=lambda place: -writer.rows[rules[place].id].rows
@@ -136,7 +136,7 @@ def _most_frequent(writer: RuleWriter) -> GroupText:
 
 
 def _answers(rules: Sequence[Rule]) -> str:
-    """How many rules have which answer: "no: 3, yes: 2"; or the range of numbers."""
+    """Count rules by answer: "no: 3, yes: 2"; or return the range of numbers."""
     values = [rule.value for rule in rules]
     numbers = [value for value in values if type(value) is float]
     if len(numbers) == len(values):
@@ -152,7 +152,7 @@ def _answers(rules: Sequence[Rule]) -> str:
 def groups_of_tree(
     tree: Tree, tests: Sequence[Tests | None], rules: Sequence[Rule], most: int
 ) -> list[RuleGroup]:
-    """The largest branches with at most so many leaves; small neighbours together."""
+    """Return the largest branches of up to `most` leaves; join small neighbours."""
     spans = _spans(tree, tests)
     parents = {
         branch.then: position
@@ -191,7 +191,7 @@ def _within(span: tuple[int, int], start: int, stop: int) -> bool:
 
 
 def _spans(tree: Tree, tests: Sequence[Tests | None]) -> list[tuple[int, int]]:
-    """The start and the end of the rules below each node; dead rules do not count."""
+    """Return the start and end of the rules below each node, without dead rules."""
     spans = [(0, 0)] * len(tree.nodes)
     count = 0
     for leaf in leaf_positions(tree):

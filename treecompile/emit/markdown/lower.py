@@ -1,4 +1,4 @@
-"""Program -> the strings of the rule document, for readers who do not program.
+"""Lowers a program to the strings of the rule document, for non-programmers.
 
 Each section has its own module. `md` keeps text from the data from becoming markup.
 """
@@ -124,7 +124,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 
 def _finished(text: str, program: Program, history: History) -> str:
-    """The document with its record; a note that a template leaves out is not lost."""
+    """Add the record to the document; refuse to lose a note that has no place."""
     for name, note in history.notes.items():
         if note not in text:
             raise TargetError(

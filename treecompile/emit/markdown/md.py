@@ -1,8 +1,8 @@
-"""Text from the data as Markdown, and short phrases that several sections use.
+"""Writes text from the data as Markdown, and short phrases for several sections.
 
 Only text from the data could contain markup. It passes through `shown` for Markdown or
-`in_mermaid` for the picture. Pipes end a table cell even inside code; `table` escapes
-them.
+`in_mermaid` for the picture. Pipes end a table cell even inside code, so `table`
+escapes them.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ ACTIVE = re.compile(r"^\d+\.(?: |$)|www\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECA
 
 @lru_cache(maxsize=65_536)
 def shown(text: str) -> str:
-    """A name or a value from `words`: plain words as they are, anything else as code.
+    """Show a name or a value from `words`: plain words as they are, others as code.
 
-    As code, because GitHub turns addresses into links and `:tada:` into a picture even
-    if they are escaped.
+    Code is needed because GitHub turns addresses into links and `:tada:` into a picture
+    even if they are escaped.
     """
     if text in OPERATORS:
         return OPERATORS[text]
@@ -38,7 +38,7 @@ def shown(text: str) -> str:
 
 
 def longest_fence(text: str) -> int:
-    """The length of the longest run of backticks."""
+    """Return the length of the longest run of backticks."""
     if "`" not in text:  # as in almost all texts, some of many megabytes
         return 0
     return max(map(len, re.findall("`+", text)))
@@ -53,7 +53,7 @@ def value(item: Label) -> str:
 
 
 def answer(item: Label, labels: Sequence[Label]) -> str:
-    """The answer of a rule; a number is rounded."""
+    """Return the answer of a rule; a number is rounded."""
     return shown(words.answer(item, labels))
 
 
@@ -61,7 +61,7 @@ PUNCTUATION = re.compile(r"([\\`*_\[\]<>&~$])")
 
 
 def prose(text: str) -> str:
-    """A sentence that a person wrote about the data, on one line, without markup."""
+    """Return a sentence that a person wrote, on one line and without markup."""
     line = " ".join(text.split())
     visible = "".join(c for c in line if c.isprintable())
     return PUNCTUATION.sub(r"\\\1", visible)
@@ -85,12 +85,12 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def table_of(rows: Sequence[Mapping[str, str]]) -> str:
-    """A table of rows that have their cells by the head of the column."""
+    """Return a table; each row has its cells by the heads of the columns."""
     return table(list(rows[0]), [list(row.values()) for row in rows])
 
 
 def listing(items: Sequence[str]) -> str:
-    """A list in a sentence; a long one ends in "and 7 more"."""
+    """Return a list in a sentence; a long one ends in "and 7 more"."""
     if len(items) <= MAX_LISTED + 1:  # never "and 1 more"
         return ", ".join(items)
     rest = len(items) - MAX_LISTED
@@ -102,12 +102,12 @@ def share(part: float, whole: float) -> str:
 
 
 def figure(number: float | None) -> str:
-    """A mean or a deviation."""
+    """Return a mean or a deviation."""
     return "not known" if number is None else rounded(number)
 
 
 def by_answer(rows: Evidence, labels: Sequence[Label]) -> str:
-    """The rows by label, without zeros: "no: 2, yes: 3"."""
+    """Return the rows by label, without zeros: "no: 2, yes: 3"."""
     if not rows.answers:
         return "not recorded"
     pairs = zip(labels, rows.answers, strict=True)
@@ -115,7 +115,7 @@ def by_answer(rows: Evidence, labels: Sequence[Label]) -> str:
 
 
 def spread(stats: Stats, labels: Sequence[Label]) -> str:
-    """The cases by label, without zeros: "no: 2, yes: 3"; or mean and deviation."""
+    """Return the cases by label: "no: 2, yes: 3"; or the mean and deviation."""
     if isinstance(stats, Moments):
         return (
             f"mean {rounded(stats.mean)}, standard deviation {figure(stats.deviation)}"

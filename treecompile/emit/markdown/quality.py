@@ -1,4 +1,4 @@
-"""How good the model is, and how often each of its rules applies and is right.
+"""Writes how good the model is, and how often each rule applies and is right.
 
 Each section has one part for the training rows and one for the validation rows, if they
 were counted.
@@ -24,7 +24,7 @@ from treecompile.model.words import rounded
 
 
 def training_counts(program: ir.AnyProgram) -> ir.Stats | None:
-    """The statistics of all training cases; None if they are not known."""
+    """Return the statistics of all training cases; None if they are not known."""
     measured = program.training.quality if program.training else None
     if isinstance(measured, ir.ClassQuality):
         return ir.ClassCounts(tuple(map(float, label_rows(measured))))
@@ -62,7 +62,7 @@ def _estimated(estimate: ir.Estimate) -> str:
 
 
 def _seen(program: ir.AnyProgram) -> str:
-    """A model that was pruned to fit these rows fits them better than others."""
+    """Warn that a model pruned to fit the validation rows fits them better."""
     if compares_with_forest(program):
         return ""  # other rows pruned it
     if pruned_by(program) == "validation":
@@ -160,13 +160,13 @@ class StatisticsPart:
 
 
 def pruned_by(program: ir.AnyProgram) -> str:
-    """How the rules of a program were pruned; "" if they were not."""
+    """Return how the rules of a program were pruned; "" if they were not."""
     how = dict(program.options).get("rules", "")
     return str(how) if isinstance(program.body, ir.RuleSet) else ""
 
 
 def statistics_note(body: ir.Body) -> str:
-    """What the columns of the statistics mean."""
+    """Explain what the columns of the statistics mean."""
     note = CLASS_NOTE if body.labels else VALUE_NOTE
     if isinstance(body, ir.RuleSet):
         return note + ORDER_NOTE
@@ -174,7 +174,7 @@ def statistics_note(body: ir.Body) -> str:
 
 
 def statistics(program: ir.Program) -> list[StatisticsPart]:
-    """The tables; none if nothing was counted."""
+    """Return the tables of statistics; none if nothing was counted."""
     training = program.training
     if training is None:
         return []
@@ -206,7 +206,7 @@ def _table(
 
 
 def _cells(entry: Figures, body: ir.Body, total: int) -> dict[str, str]:
-    """The row of one rule."""
+    """Return the row of one rule."""
     is_ordered = isinstance(body, ir.RuleSet)
     coverage = "" if entry.coverage is None else f" ({_percent(entry.coverage)})"
     cells = {

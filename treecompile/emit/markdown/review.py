@@ -1,4 +1,4 @@
-"""Who accepted what, and what is still open."""
+"""Writes who accepted what, and what is still open."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WHOLE = "the model as a whole"
 
 
 def review(entries: Sequence[Reviewed]) -> list[str]:
-    """The parts of the section: sentences and a table; none without a review."""
+    """Return the parts of the section: sentences and a table; none without a review."""
     if not entries:
         return []
     left = [_named(entry) for entry in still_open(entries)]

@@ -1,4 +1,4 @@
-"""Every rule: its conditions, its conclusion, and the cases it rests on.
+"""Writes every rule: its conditions, its conclusion, and the cases it rests on.
 
 A few rules get a section each. Many rules become rows of tables (see `groups`).
 """
@@ -39,7 +39,7 @@ EVIDENCE_NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    level: str  # of the heading: ###, or #### in a group
+    level: str  # marks of the heading: ###, or #### in a group
     heading: str  # R1: play = no
     conditions: str  # a table of the tests; "" if there are none
     conclusion: str  # then **play = no**.; or: Always **play = no**.
@@ -128,7 +128,7 @@ class RuleWriter:
     def rule(
         self, place: int, rule: ir.Rule, common: Sequence[ir.Condition] = ()
     ) -> RuleText:
-        """A section; tests in `common` stand at the head of the group."""
+        """Return a section; tests in `common` stand at the head of the group."""
         conclusion = self.conclusion(rule)
         tests = self._own(rule.conditions, common)
         opening = "Otherwise, if" if self.ordered and place > 1 else "If"
@@ -145,7 +145,7 @@ class RuleWriter:
         )
 
     def place(self, name: str) -> str:
-        """The place for a note on a rule, and the note."""
+        """Return the place for a note on a rule, and the note."""
         return place_of(name, self.notes)
 
     def conclusion(self, rule: ir.Rule) -> str:
@@ -162,7 +162,7 @@ class RuleWriter:
     def _own(
         conditions: Sequence[ir.Condition], common: Sequence[ir.Condition]
     ) -> Sequence[Group]:
-        """The tests of each feature, without those in `common`."""
+        """Return the tests of each feature, without those in `common`."""
         groups = words.by_feature(conditions)
         if not common:
             return groups
@@ -172,19 +172,19 @@ class RuleWriter:
     # ------------------------------------------------------------ in few words
 
     def common(self, conditions: Sequence[ir.Condition]) -> tuple[str, str]:
-        """What the rules of a group share, and what it does with missing values."""
+        """Return the tests a group shares, and what they do with missing values."""
         tests = self.tests.of(words.by_feature(conditions))
         return self.tests.brief(tests), self.tests.remark(tests)
 
     def heads(self) -> list[str]:
-        """The head of a table of rules."""
+        """Return the head of a table of rules."""
         heads = ["Rule", "If", self.target, *self.tests.taking, "Coverage"]
         if not self.rules.labels:
             return [*heads, "Standard deviation"]
         return [*heads, "Confidence", "By answer"]
 
     def row(self, rule: ir.Rule, common: Sequence[ir.Condition]) -> list[str]:
-        """A rule as a row of that table."""
+        """Return a rule as a row of the table of rules."""
         tests = self.tests.of(self._own(rule.conditions, common))
         row = [rule.id, self.tests.brief(tests) or "always", self.answer(rule)]
         row += self.tests.takers(tests)
@@ -215,7 +215,7 @@ class RuleWriter:
     # ------------------------------------------------------------ evidence
 
     def evidence(self, rule: ir.Rule) -> str:
-        """A table of the cases that a rule decides; "" if there are none."""
+        """Return a table of the cases that a rule decides; "" if there are none."""
         own = self.rows[rule.id]
         if not own.rows:
             return ""
@@ -241,7 +241,7 @@ class RuleWriter:
         return md.table_of([cells])
 
     def stand_in(self, rule: ir.Rule) -> str:
-        """A sentence for a rule that no case reached: which cases it rests on."""
+        """Say which cases a rule rests on that no case reached."""
         is_assumed = not has_counts(rule, self.rules.labels)
         if is_assumed and self.ordered and not self.rows[rule.id].counted:
             return BY_HAND
@@ -272,7 +272,7 @@ class RuleWriter:
 
 
 def _last_tests(tree: ir.Tree) -> dict[str, ir.Feature]:
-    """The feature of the split above each leaf, by the id of the leaf's rule."""
+    """Return the feature of the split above each leaf, by the id of the leaf's rule."""
     ids = rule_ids(tree)
     return {
         ids[branch.then]: tree.features[branch.when.feature]

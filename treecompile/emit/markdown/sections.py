@@ -1,4 +1,4 @@
-"""The short sections: model, data, columns, missing values, picture, source."""
+"""Writes the short sections: model, data, columns, missing values, picture, source."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def summary(program: ir.Program, rules: int, glossary: Glossary) -> str:
 
 
 def data(program: ir.AnyProgram, every: Evidence | None = None) -> str:
-    """Where the model comes from; `every` are all training rows, if they are known."""
+    """Say where the model comes from; `every` has all training rows, if known."""
     training = program.training
     options = dict(program.options)
     if training is not None and options.pop(MEASURED, None) is not None:
@@ -121,7 +121,7 @@ def features_note(program: ir.AnyProgram) -> str:
 
 
 def features(body: ir.AnyBody, training: ir.Training | None, glossary: Glossary) -> str:
-    """The table of the columns: what they contain and mean, and their SQL types."""
+    """Return the table of the columns: contents, meaning and SQL types."""
     tested = set(required_features(body))
     entries = [glossary.get(feature.name, NO_ENTRY) for feature in body.features]
     has_meaning = any(entry.description for entry in entries)
@@ -153,7 +153,7 @@ def features(body: ir.AnyBody, training: ir.Training | None, glossary: Glossary)
 
 
 def strange_entries(program: ir.AnyProgram, glossary: Glossary) -> tuple[str, ...]:
-    """A warning if the glossary explains names that the model does not have."""
+    """Return a warning if the glossary explains names that the model does not have."""
     known = {program.target, *(feature.name for feature in program.body.features)}
     strange = [words.name(name) for name in glossary if name not in known]
     said = "the glossary explains names that the model does not have"
@@ -190,7 +190,7 @@ def what_is_missing(na_values: Sequence[str]) -> list[str]:
 
 
 def missing(body: ir.Body, survey: RuleSurvey, na_values: Sequence[str]) -> list[str]:
-    """What the rules do with missing and unseen values, in sentences."""
+    """Say in sentences what the rules do with missing and unseen values."""
     kinds = {body.features[index].kind for index in survey.features}
     if not kinds:
         return ["No column is used, so no value can be missing or unseen."]
@@ -233,7 +233,7 @@ MAX_DRAWN = 100  # leaves in the SVG
 
 
 def embedded(program: ir.Program, tree: ir.Tree) -> str:
-    """The target of the link to the picture; "" if nobody could read the picture.
+    """Return the target of the picture's link; "" if it would be too large to read.
 
     As a data URI the document stays one file. Pandoc, VS Code and browsers show it.
     GitHub shows no data URIs, but it shows Mermaid. GitHub would also strip an `<svg>`
@@ -251,7 +251,7 @@ def data_uri(picture: str) -> str:
 
 
 def picture(program: ir.Program, tree: ir.Tree, rounding: Rounding) -> tuple[str, str]:
-    """A sentence, and the Mermaid diagram, or "" if it would be too large."""
+    """Return a sentence, and the Mermaid diagram, or "" if it would be too large."""
     leaves = leaf_count(tree)
     if leaves > MAX_LEAVES:
         large = f"With {leaves} leaves the tree is too large for a"
@@ -343,6 +343,6 @@ def has_other_weights(shown: ShownRules) -> bool:
 
 
 def fenced(text: str) -> str:
-    """The block of code that can be edited and compiled; no text in it ends it."""
+    """Return the rules as a block of code, whose fence no text in it ends."""
     fence = "`" * max(3, md.longest_fence(text) + 1)
     return f"{fence}{INFO}\n{text}{fence}"

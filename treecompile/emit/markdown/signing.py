@@ -1,4 +1,4 @@
-"""What the model is for, at the top of the document, and who signs it, at its end."""
+"""Writes what the model is for, at the top, and who signs it, at the end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def title(about: About, target: str, what: str = "Rules") -> str:
 
 
 def opening(about: About) -> list[str]:
-    """A line for each thing that was said: "**Owner:** Field team"."""
+    """Return a line for each thing that was said: "**Owner:** Field team"."""
     said = ((head, getattr(about, key)) for key, head in HEADS.items())
     return [f"**{head}:** {md.prose(text)}" for head, text in said if text]
 
@@ -40,7 +40,7 @@ def where_to_sign(sha256: str, accepted: str = RULES_ACCEPTED) -> str:
 
 
 def signatures(about: About) -> str:
-    """The table to sign: a row for each reviewer, or two empty ones."""
+    """Return the table to sign: a row for each reviewer, or two empty ones."""
     rows = [
         [md.prose(each.name) or ROOM, md.prose(each.role), "", ROOM]
         for each in about.reviewers or UNNAMED

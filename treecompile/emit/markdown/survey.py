@@ -1,4 +1,4 @@
-"""Which rules a document shows, and what is said about all of them."""
+"""Chooses the rules that a document shows, and collects facts about all rules."""
 
 from __future__ import annotations
 
@@ -25,29 +25,29 @@ COMPARISONS = (ir.Op.LE, ir.Op.GT)
 
 @dataclass(frozen=True, slots=True)
 class RuleSurvey:
-    """What is known of all rules, also of those that are not shown."""
+    """Facts about all rules, including those that are not shown."""
 
     ids: list[str]  # in their order, without the default
-    dropped: list[str]  # of rules that no row can meet
-    features: list[int]  # that some rule tests, in the order of the columns
+    dropped: list[str]  # ids of rules that no row can meet
+    features: list[int]  # those that some rule tests, in the order of columns
     compares: bool  # whether some test is <= or >
     takes_missing: bool  # whether a missing value passes some test
 
 
 @dataclass(frozen=True, slots=True)
 class ShownRules:
-    rules: ir.RuleSet  # of a summary of a tree, the most frequent ones
+    rules: ir.RuleSet  # in a summary of a tree, the most frequent ones
     rows: Mapping[str, Evidence]  # what each of them decides
     survey: RuleSurvey
-    tests: Sequence[Tests | None]  # of the nodes of a tree, unless it is a summary
+    tests: Sequence[Tests | None]  # for each node of a tree; () in a summary
     is_summary: bool
 
 
 def shown_rules(program: ir.Program, *, is_full: bool) -> ShownRules:
-    """The rules of the document.
+    """Return the rules of the document.
 
-    Without the passes that join or reorder rules: each rule has the same id as in all
-    other artefacts of the model.
+    No pass joins or reorders them: each rule has the same id as in all other artefacts
+    of the model.
     """
     body = program.body
     tests: Sequence[Tests | None] = ()
@@ -65,7 +65,7 @@ def shown_rules(program: ir.Program, *, is_full: bool) -> ShownRules:
 
 
 def _survey(body: ir.Body, rules: ir.RuleSet) -> RuleSurvey:
-    """Of rules that are all at hand; those of the body that are not are dropped."""
+    """Survey rules that are all at hand; other rules of the body count as dropped."""
     ids = [rule.id for rule in rules.rules]
     kept = {*ids, rules.default.id}
     # The rules of a tree share most of their tests.
@@ -80,17 +80,17 @@ def _survey(body: ir.Body, rules: ir.RuleSet) -> RuleSurvey:
 
 
 class LeafSurvey:
-    """The same for a large tree, whose rules are never there all at once."""
+    """Surveys a large tree, whose rules are never in memory all at once."""
 
     def __init__(self, tree: ir.Tree) -> None:
         self.tree = tree
         self.ids = rule_ids(tree)
-        self.leaves: list[int] = []  # that some row reaches
+        self.leaves: list[int] = []  # those that some row reaches
         self.features: set[int] = set()
         self.compares = self.takes_missing = False
 
     def frequent(self, program: ir.Program) -> tuple[ir.RuleSet, dict[str, Evidence]]:
-        """The rules that decide most rows, in their order, and what each decides."""
+        """Return the rules that decide most rows, in order, and what each decides."""
         rows = rows_of_leaves(program, self.tree)
         found = dict(nlargest(SHOWN, self._seen(), key=lambda each: rows[each[0]]))
         chosen = {leaf: self.ids[leaf] for leaf in self.leaves if leaf in found}
@@ -115,7 +115,7 @@ class LeafSurvey:
             yield leaf, tests.copy()
 
     def survey(self) -> RuleSurvey:
-        """What `frequent` saw on its way."""
+        """Return the facts that `frequent` has collected."""
         kept = set(self.leaves)
         return RuleSurvey(
             [self.ids[leaf] for leaf in self.leaves],

@@ -1,3 +1,3 @@
-"""The standalone Python module: one row at a time, standard library only.
-`lower` makes its strings.
+"""Lowers a program to a standalone Python module, for rows or, with numpy, columns.
+`lower` makes the strings for rows, `columns` those for whole columns.
 """

@@ -1,4 +1,4 @@
-"""IR -> the strings of a Python module that predicts whole columns with numpy.
+"""Lowers a program to a Python module that predicts whole columns with numpy.
 
 The decision is data, not code: a table of splits or of rules, which `runtime.columns`
 walks for all rows at once. Categories become codes: their position in the list of
@@ -55,7 +55,7 @@ SCRIPT_NAMES = {"score_columns": "score", "predict_all": "predict"}
 RENAMED = dict(zip(DIVIDING[:3], PLAIN[:3], strict=True))
 
 DTYPES = ByType("np.float64", "object", "np.int64", "np.bool_")
-Places = Mapping[int, int]  # of a split its number, of a leaf ~n for the answer n
+Places = Mapping[int, int]  # a split's number; ~n for a leaf with the answer n
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ def check_layout(options: EmitOptions) -> None:
 
 
 def _runtime(body: ir.Body, used: Sequence[ir.Feature], *, is_tree: bool) -> list[str]:
-    """The names of the functions of the module."""
+    """Return the names of the functions of the module."""
     names = list(DIVIDING if divisible(body) else PLAIN)
     if not body.labels:
         del names[1]  # predict_proba
@@ -179,7 +179,7 @@ def column_names(name: str, features: Sequence[ir.Feature]) -> list[str]:
 
 
 def converter(feature: ir.Feature) -> str:
-    """The call that turns a column into numbers or codes."""
+    """Return the call that turns a column into numbers or codes."""
     if feature.kind is ir.Kind.NUMERIC:
         return "numbers"
     codes = (f"{python_literal(c)}: {i}" for i, c in enumerate(feature.categories))
@@ -187,7 +187,7 @@ def converter(feature: ir.Feature) -> str:
 
 
 def answer_type(body: ir.AnyBody) -> str:
-    """The dtype of the answers; text, and integers beyond 64 bits, stay objects."""
+    """Return the answers' dtype; text and integers beyond 64 bits stay objects."""
     if any(isinstance(label, int) and abs(label) >= 2**63 for label in body.labels):
         return "object"
     return DTYPES.of(type_of_labels(body.labels or (0.0,)))
@@ -196,7 +196,7 @@ def answer_type(body: ir.AnyBody) -> str:
 def _tree(
     body: ir.Body, decided: Mapping[int, ir.Rule]
 ) -> tuple[ir.Tree | None, Places]:
-    """The tree to walk, if there is one, and where its table has each node."""
+    """Return the tree to walk, if there is one, and where its table has each node."""
     if isinstance(body, ir.Tree):
         tree, answers = body, {leaf: number for number, leaf in enumerate(decided)}
     else:
@@ -212,7 +212,7 @@ def _tree(
 def _table(
     body: ir.Body, tree: ir.Tree | None, required: Mapping[int, int], places: Places
 ) -> Iterator[str]:
-    """The splits of the tree, or the rules."""
+    """Yield the splits of the tree, or the rules."""
     if tree is not None:
         for node in tree.nodes:
             if isinstance(node, ir.Split):
@@ -227,8 +227,11 @@ def _table(
 def _split(
     split: ir.Split, tree: ir.Tree, required: Mapping[int, int], places: Places
 ) -> str:
-    """(column, threshold, whether missing is low, low child, high child), or
-    (column, the child for each code)."""
+    """Write the row of a split in the table.
+
+    It is (column, threshold, whether missing is low, low child, high child), or
+    (column, the child for each code).
+    """
     where = split.branches[0].when.feature
     feature = tree.features[where]
     column = required[where]
@@ -241,7 +244,7 @@ def _split(
 
 
 def _children(split: ir.Split, feature: ir.Feature, places: Places) -> list[int]:
-    """The child for each code: of a category, of an unseen and of a missing value."""
+    """Return the child for each code: of categories, unseen and missing values."""
     children = [0] * (len(feature.categories) + 2)
     codes = {category: code for code, category in enumerate(feature.categories)}
     for branch in split.branches:
@@ -260,7 +263,7 @@ def _children(split: ir.Split, feature: ir.Feature, places: Places) -> list[int]
 
 
 def _branches(body: ir.Body, places: Places) -> Iterator[str]:
-    """For a tree that divides: the children of each split, in order, with weights."""
+    """Yield the children of each split, with weights, for a tree that divides."""
     for node in body.nodes if divisible(body) else ():
         if isinstance(node, ir.Split):
             pairs = (f"({places[b.then]}, {b.weight!r})" for b in node.branches)
@@ -268,7 +271,7 @@ def _branches(body: ir.Body, places: Places) -> Iterator[str]:
 
 
 def _rule_test(test: ir.Condition, body: ir.Body, required: Mapping[int, int]) -> str:
-    """(column, threshold, whether above it, truth if missing), or (column, truths)."""
+    """Write (column, threshold, if above, truth if missing), or (column, truths)."""
     column = required[test.feature]
     feature = body.features[test.feature]
     if feature.kind is ir.Kind.NUMERIC:

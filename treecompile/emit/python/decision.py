@@ -1,4 +1,4 @@
-"""The decision as Python: functions of guard clauses, and the table of a tree.
+"""Writes a decision as Python: functions of guard clauses, and the table of a tree.
 
 Every condition is one short comparison. Missing numbers are NaN: `not x > 5` holds for
 them and `x > 5` does not. Other missing values are None, which can be in a set like any
@@ -79,7 +79,7 @@ class DecisionCode(GuardClauses):
         self.large = self.large_features()
 
     def large_features(self) -> set[int]:
-        """The features that are compared with numbers above 2^53."""
+        """Return the features that are compared with numbers above 2^53."""
         return {
             test.feature
             for test in self.texts
@@ -112,7 +112,7 @@ class DecisionCode(GuardClauses):
         return "str" if is_text else "Any"
 
     def head_by_name(self, answer_type: str) -> list[str]:
-        """The head of `predict`; before it, what each way to call it returns."""
+        """Write the head of `predict`, after overloads for each call."""
         start = "def predict(row: Mapping[str, Any]"
         whole = f"{start}, rule: bool = False) -> {self.returns}:"
         if self.returns != "Any":
@@ -126,7 +126,7 @@ class DecisionCode(GuardClauses):
         ]
 
     def by_name(self, decision: FunctionText, rules: int) -> list[str]:
-        """The body of `predict`: the decision again, or the call of the only one.
+        """Write the body of `predict`: the decision once more, or a call of it.
 
         A call takes a quarter of the time of a small tree.
         """
@@ -138,7 +138,7 @@ class DecisionCode(GuardClauses):
         return call_by_row(f"    return {self.first}(", keys, ")", ["rule=rule"])
 
     def interface(self, answer_type: str) -> list[str]:
-        """The head of `predict_values`; before it, what each way to call it returns."""
+        """Write the head of `predict_values`, after overloads for each call."""
         start, names = f"def {self.first}(", self.variables.values()
         lines = []
         if self.returns == "Any":
@@ -163,7 +163,7 @@ class DecisionCode(GuardClauses):
 
     @staticmethod
     def check(feature: ir.Feature, variable: str, is_large: bool) -> list[str]:
-        """The test of `x.__class__`, which takes less time than `type(x)`."""
+        """Write the test of `x.__class__`, which takes less time than `type(x)`."""
         plain, convert = plain_types(feature, is_large), CONVERTERS.of(feature.type)
         tests = [f"{variable}.__class__ is not {each}" for each in plain]
         arguments = [python_string(feature.name), variable]
@@ -201,7 +201,7 @@ class DecisionCode(GuardClauses):
 
 
 def plain_types(feature: ir.Feature, is_large: bool) -> tuple[str, ...]:
-    """The types that need no conversion before they are compared.
+    """Return the types that need no conversion before they are compared.
 
     Python compares an int with a float exactly; the semantics rounds the int to a
     double first. Below 2^53 the results are the same, so unless a threshold is larger.
@@ -212,7 +212,7 @@ def plain_types(feature: ir.Feature, is_large: bool) -> tuple[str, ...]:
 
 
 def set_constants(sets: Mapping[tuple[str, ...], str]) -> list[str]:
-    """The definitions of named sets."""
+    """Return the definitions of named sets."""
     lines = []
     for items, name in sets.items():
         if len(items) == 1:
@@ -244,7 +244,7 @@ RESERVED = {
 
 
 def readers(body: ir.Body) -> Iterator[str]:
-    """For each required feature, its converter and its categories, if it has any."""
+    """Yield the converter and the categories, if any, of each required feature."""
     for index in required_features(body):
         feature = body.features[index]
         known = "None"
@@ -256,7 +256,7 @@ def readers(body: ir.Body) -> Iterator[str]:
 
 
 def node_table(tree: ir.Tree, decided: Mapping[int, ir.Rule]) -> Iterator[str]:
-    """The rule of a leaf, or (column, choice, children, weights) of a split."""
+    """Yield the rule of a leaf, or (column, choice, children, weights) of a split."""
     for row in tree_table(tree, decided):
         if isinstance(row, str):
             yield f'    "{row}",'
@@ -266,7 +266,7 @@ def node_table(tree: ir.Tree, decided: Mapping[int, ir.Rule]) -> Iterator[str]:
 
 
 def _choice(choice: Choice) -> str:
-    """How a known value chooses its branch: `20.0, 0`, or `{"clear": 0}, 1`."""
+    """Write how a known value chooses its branch: `20.0, 0` or `{"clear": 0}, 1`."""
     if choice.limit is not None:
         return f"{choice.limit!r}, {choice.place}"  # `inf` is imported for as_number
     items = (f"{python_literal(c)}: {place}" for c, place in choice.places.items())

@@ -1,4 +1,4 @@
-"""A forest -> the strings of a Python module: guard clauses for each tree.
+"""Lowers a forest to a Python module with guard clauses for each tree.
 
 The text comes out as black formats it, without running black.
 """
@@ -139,7 +139,7 @@ VERSIONS = {
 
 
 def functions(forest: ir.Forest) -> tuple[list[str], list[str]]:
-    """What users call, and what these call, by their names in the runtime."""
+    """Return the functions that users call and those behind them, by runtime names."""
     several = len(forest.start) > 1
     first = ["predict", "margin__several" if several else "margin__one"]
     others = ["answer__by_greatest" if several else "answer__by_cut"]
@@ -158,13 +158,13 @@ def functions(forest: ir.Forest) -> tuple[list[str], list[str]]:
 
 
 def classes(forest: ir.Forest) -> list[str]:
-    """The constant CLASSES of a classifier."""
+    """Return the constant CLASSES of a classifier."""
     labels = map(python_literal, forest.labels)
     return collection("CLASSES = (", labels, ")") if forest.labels else []
 
 
 def constants(forest: ir.Forest, used: Sequence[str]) -> Iterator[str]:
-    """The numbers that the functions in use need for the answer."""
+    """Yield the numbers that the functions in use need for the answer."""
     if forest.cut is not None:
         yield f"CUT = {forest.cut!r}  # of the margin: the second label is above it"
     if forest.link is ir.Link.LOGISTIC:
@@ -210,7 +210,7 @@ def _docstring(source: ForestInput) -> list[str]:
 
 
 def exactness(forest: ir.Forest) -> str:
-    """What is exactly that of the model, as a sentence."""
+    """Say in a sentence what the module computes exactly as the model does."""
     bits = "32" if forest.arithmetic is ir.Arithmetic.SINGLE else "64"
     rest = "; the last digit of the answer may differ"
     if forests.is_exact(forest):
@@ -255,7 +255,7 @@ class ForestCode:
         return [f"m{place}" for place in range(len(forest.start))]
 
     def sums(self) -> list[str]:
-        """The body of `sums`."""
+        """Return the body of `sums`."""
         forest = self.forest
         names = self.sum_names(forest)
         lines = self.checks()
@@ -346,7 +346,7 @@ class TreeCode(DecisionCode):
     def addition(
         self, function: FunctionText, sums: Sequence[str], is_single: bool
     ) -> list[str]:
-        """The lines that add the tree to its sums."""
+        """Return the lines that add the tree to its sums."""
         arguments = self.arguments(function)
         if len(sums) == 1:
             start, end = f"    {sums[0]} += {function.name}(", ")"

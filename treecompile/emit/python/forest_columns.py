@@ -1,4 +1,4 @@
-"""A forest -> the strings of a Python module that predicts whole columns with numpy.
+"""Lowers a forest to a Python module that predicts whole columns with numpy.
 
 The trees are data: tables of splits and of what the leaves add, which
 `runtime.forest_columns` goes through for many rows at once.
@@ -114,7 +114,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
 def _runtime(
     forest: ir.Forest, required: Mapping[int, int], used: Sequence[ir.Feature]
 ) -> list[str]:
-    """The functions of the module."""
+    """Return the functions of the module."""
     first, others = functions(forest)
     zeros, adjusts = _zeros(forest, required), _adjusts(forest)
     flags = {
@@ -136,7 +136,7 @@ def _runtime(
 
 
 def _zeros(forest: ir.Forest, required: Mapping[int, int]) -> list[int]:
-    """The columns in which 0 is a missing value."""
+    """Return the columns in which 0 is a missing value."""
     return [required[place] for place in forest.zero_is_missing if place in required]
 
 
@@ -166,7 +166,7 @@ IN_A_LINE = 4  # numbers of leaves
 
 
 def _tree(member: ir.Member, required: Mapping[int, int]) -> Iterator[str]:
-    """The lines of a tree: its sums, its splits, and what its leaves add."""
+    """Yield the lines of a tree: its sums, its splits, and what its leaves add."""
     tree = member.tree
     splits = [at for at, node in enumerate(tree.nodes) if isinstance(node, ir.Split)]
     places = {node: number for number, node in enumerate(splits)}
@@ -190,7 +190,7 @@ def _tree(member: ir.Member, required: Mapping[int, int]) -> Iterator[str]:
 def _split(
     tree: ir.Tree, position: int, required: Mapping[int, int], places: Mapping[int, int]
 ) -> str:
-    """(column, comparison, limit, child if it holds, other child).
+    """Write (column, comparison, limit, child if it holds, other child).
 
     A missing number fails every comparison: if it must hold, its opposite is written.
     """

@@ -1,4 +1,4 @@
-"""Python text as black formats it, without running black."""
+"""Writes Python text as black formats it, without running black."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ WIDTH = 88
 
 
 def in_docstring(text: str) -> str:
-    """Text in which nothing ends a docstring or is an escape."""
+    """Escape text so that it neither ends a docstring nor contains escapes."""
     return text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
 
 
 def collection(
     start: str, items: Iterable[str], end: str, indent: int = 0
 ) -> list[str]:
-    """A bracketed list: on one line, or one item on each line."""
+    """Return a bracketed list: on one line, or one item on each line."""
     parts = list(items)
     comma = "," if len(parts) == 1 and start.endswith((" = (", ": (")) else ""
     line = f"{start}{', '.join(parts)}{comma}{end}"
@@ -28,7 +28,7 @@ def collection(
 
 
 def call(start: str, items: Sequence[str], end: str, indent: int = 0) -> list[str]:
-    """A call or a definition with its arguments."""
+    """Return a call or a definition with its arguments."""
     line = f"{start}{', '.join(items)}{end}"
     if len(line) <= WIDTH:
         return [line]
@@ -41,7 +41,7 @@ def call(start: str, items: Sequence[str], end: str, indent: int = 0) -> list[st
 def signature(
     start: str, names: Iterable[str], end: str, options: Sequence[str] = ()
 ) -> list[str]:
-    """The head of a function that takes these values by position alone."""
+    """Write the head of a function that takes values by position only."""
     values = [f"{name}: Any" for name in names]
     items = [*values, *["/"] * bool(values), *["*"] * bool(options), *options]
     return call(start, items, end)
@@ -50,7 +50,7 @@ def signature(
 def call_by_row(
     start: str, keys: Iterable[str], end: str, options: Sequence[str] = ()
 ) -> list[str]:
-    """A call, in a function, with values of a row: f(row["sky"], row["heat"])."""
+    """Write a call with values of a row: f(row["sky"], row["heat"])."""
     items = [f"row[{key}]" for key in keys]
     whole = call(start, [*items, *options], end, 4)
     if max(map(len, whole)) <= WIDTH:
@@ -60,7 +60,7 @@ def call_by_row(
 
 
 def _subscript(item: str, indent: int) -> list[str]:
-    """An argument row["heat"]; a long key has a line of its own."""
+    """Return an argument row["heat"]; a long key has a line of its own."""
     margin = " " * indent
     line = f"{margin}{item},"
     if len(line) <= WIDTH:
@@ -70,7 +70,7 @@ def _subscript(item: str, indent: int) -> list[str]:
 
 
 def condition(tests: Sequence[str], margin: str, joint: str = "and") -> list[str]:
-    """The head of an `if` with its tests."""
+    """Return the head of an `if` with its tests."""
     line = f"{margin}if {f' {joint} '.join(tests)}:"
     if len(line) <= WIDTH:
         return [line]
@@ -97,7 +97,7 @@ def frozen_set(name: str, items: Sequence[str]) -> list[str]:
 
 
 def with_comment(line: str, comment: str) -> list[str]:
-    """The line with a comment, which goes above it if both together are too wide."""
+    """Add a comment to a line, or above it if both together are too wide."""
     whole = f"{line}  # {comment}"
     if len(whole) <= WIDTH:
         return [whole]

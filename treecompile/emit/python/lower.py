@@ -1,4 +1,4 @@
-"""IR -> the strings of a Python module.
+"""Lowers a program to the strings of a Python module.
 
 The text comes out as black formats it, without running black.
 """
@@ -36,7 +36,7 @@ from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
 
-READING = 3  # tests that a column costs as well: it is looked up, and its type tested
+READING = 3  # a column costs as much as so many tests: a lookup, and tests of its type
 IMPORTED = {
     "": {"csv", "sys"},
     "collections.abc": {"Iterable", "Iterator", "Mapping"},
@@ -121,13 +121,13 @@ class ReadColumns:
         return cls(used, parsers, dates, helpers)
 
     def features(self) -> list[str]:
-        """The constants FEATURES and DATES."""
+        """Return the constants FEATURES and DATES."""
         name = "FEATURES" if self.used else "FEATURES: dict[str, str]"
         types = {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in self.used}
         return [*mapping(name, types), *self.dates]
 
     def parsers_by_name(self) -> list[str]:
-        """The constant PARSERS."""
+        """Return the constant PARSERS."""
         name = "PARSERS" if self.used else "PARSERS: dict[str, Any]"
         return mapping(name, self.parsers)
 
@@ -212,7 +212,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 
 def date_constant(program: ir.AnyProgram, used: Sequence[ir.Feature]) -> list[str]:
-    """Which features are computed from dates: DATES = {"x_year": ("x", "year")}."""
+    """Write the features computed from dates: DATES = {"x_year": ("x", "year")}."""
     known = derived(program.dates)
     made = {
         f.name: f"({', '.join(map(python_string, known[f.name]))})"
@@ -223,7 +223,7 @@ def date_constant(program: ir.AnyProgram, used: Sequence[ir.Feature]) -> list[st
 
 
 def computed(program: ir.AnyProgram) -> list[str]:
-    """What the docstring says about features that are computed from dates."""
+    """Write what the docstring says about features that are computed from dates."""
     names = [program.body.features[i].name for i in required_features(program.body)]
     said = "; ".join(definitions(program.dates, names, words.name))
     text = f"Computed from dates by with_dates: {said}."
@@ -233,31 +233,31 @@ def computed(program: ir.AnyProgram) -> list[str]:
 def script_mode(
     names: Sequence[str], flags: Mapping[str, bool], replaced: Mapping[str, str] = {}
 ) -> list[str]:
-    """The functions of the script mode, with what booleans and dates need."""
+    """Return the functions of the script mode, with what booleans and dates need."""
     more = ["as_field"] * flags["BOOLEANS"] + [*OF_DATES] * flags["COMPUTES"]
     return copied(script, [*names, *more], flags, replaced)
 
 
 def blanks(program: ir.AnyProgram) -> list[str]:
-    """The texts that mean missing, in a file that the script reads."""
+    """Return the texts that mean missing, in a file that the script reads."""
     texts = map(python_string, ("", *program.na_values))
     return collection("BLANKS = (", texts, ")")
 
 
 def _asked(body: ir.Body, options: EmitOptions) -> str:
-    """The layout to choose; a tree is nested: that is shorter, and takes less time."""
+    """Return the layout to choose; AUTO nests a tree, which is shorter and faster."""
     is_open = options.layout == AUTO and isinstance(body, ir.Tree)
     return DECISION if is_open else options.layout
 
 
 def _typing(code: DecisionCode) -> dict[str, set[str]]:
-    """What the heads of `predict` and `predict_values` need."""
+    """Return the imports that the heads of `predict` and `predict_values` need."""
     overloads = {"Literal", "overload"} if code.returns == "Any" else set()
     return {"typing": IMPORTED["typing"] | overloads}
 
 
 def _runtime(body: ir.Body) -> list[str]:
-    """The functions that users call beside `predict`, and what these call."""
+    """Return the functions that users call besides `predict`, and their helpers."""
     first = ["predict_proba"] if body.labels else []
     many = MANY
     if not divisible(body):
@@ -267,7 +267,7 @@ def _runtime(body: ir.Body) -> list[str]:
 
 
 def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[str]:
-    """The docstring of the module, with one call that can be tried."""
+    """Return the docstring of the module, with one call that can be tried."""
     program = source.program
     body = program.body
     row = example(body, program.training.columns if program.training else ())
@@ -289,7 +289,7 @@ def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[st
 
 
 def example_calls(body: ir.AnyBody, row: ir.Row, answer: ir.Label) -> list[str]:
-    """A call by name and one by position that can be tried."""
+    """Return a call by name and one by position that can be tried."""
     required = required_features(body)
     values = [python_literal(row[place]) for place in required]
     keys = (python_string(body.features[place].name) for place in required)
@@ -306,7 +306,7 @@ def example_calls(body: ir.AnyBody, row: ir.Row, answer: ir.Label) -> list[str]:
 
 
 def _filled(values: Sequence[str], width: int) -> list[str]:
-    """Values in lines, as many in each as fit."""
+    """Fill lines with values, as many in each as fit."""
     lines = [""]
     for value in values:
         if lines[-1] and len(lines[-1]) + len(value) + 2 > width:
@@ -325,7 +325,7 @@ def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
 
 
 def _steps(program: ir.Program) -> list[str]:
-    """For each node the node above it and the test between, as `explain` needs them."""
+    """Write each node's parent and the test between, as `explain` needs them."""
     lines = []
     for parent, test in words.tests_above(program.body):
         items = (str(parent), python_string(test))
@@ -336,7 +336,7 @@ def _steps(program: ir.Program) -> list[str]:
 def _ends(
     program: ir.Program, decided: Mapping[int, ir.Rule], figures: Mapping[str, str]
 ) -> list[str]:
-    """For each rule its leaf and what it says."""
+    """Write the leaf of each rule, and what the rule says."""
     lines = []
     for rule, (position, said) in conclusions(program, decided, figures).items():
         items = (str(position), python_string(said))

@@ -1,3 +1,3 @@
-"""SQL in one dialect: names, literals, conditions, CASE expressions, statements.
+"""Lowers a program to SQL in one dialect: names, literals, conditions, statements.
 `lower` makes the strings; the dialects are TOML files in templates/sql/dialects.
 """

@@ -1,4 +1,4 @@
-"""What a database refuses, or reads slowly: types, values, the size of the text."""
+"""Checks what a database refuses or reads slowly: types, values, size of the text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def check_values(body: AnyBody, dialect: Dialect) -> None:
 
 
 def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterator[str]:
-    """Warnings about a large text; one that the database cannot run is an error."""
+    """Yield warnings about a large text; raise if the database cannot run it."""
     limits = dialect.limits
     if 0 < limits.slow_leaves <= leaves:
         yield f"{dialect.name} is slow to read an expression of {leaves} leaves"
@@ -49,7 +49,7 @@ def size_of(lines: Iterable[str]) -> int:
 
 
 def console_warnings(columns: Iterable[str], dialect: Dialect) -> Iterator[str]:
-    """A warning about names that a console would change."""
+    """Yield a warning about each name that a console would change."""
     replaced = dialect.names.replaced
     for column in columns:
         if replaced and replaced in column:

@@ -1,4 +1,4 @@
-"""A dbt model is a Jinja template, and YAML describes it: how both are written."""
+"""Writes a dbt model: a Jinja template, and the YAML that describes it."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ ESCAPE = re.compile("|".join(map(re.escape, READ)))
 
 
 def escaped(text: str) -> str:
-    """Text that dbt renders back to the same text."""
+    """Escape a text so that dbt renders it back to the same text."""
     return JINJA.sub(lambda found: WRITTEN[found[0]], text)
 
 
 def rendered(text: str) -> str:
-    """The text that was escaped."""
+    """Undo `escaped`, as dbt does."""
     return ESCAPE.sub(lambda found: READ[found[0]], text)
 
 
 def reference(table: str) -> str:
-    """The Jinja that stands for a model of the project or for SOURCE.TABLE."""
+    """Return the Jinja for a model of the project or for SOURCE.TABLE."""
     return f"{{{{ {call(table)} }}}}"
 
 
 def call(table: str, quote: str = '"') -> str:
-    """The function call in it: ref("model"), source("shop", "table")."""
+    """Return the call in that Jinja: ref("model"), source("shop", "table")."""
     parts = table.split(".")
     if len(parts) > 2 or not all(parts):
         raise OptionError(
@@ -56,7 +56,7 @@ class Column:
 
 
 def properties(name: str, description: str, columns: Iterable[Column]) -> str:
-    """The YAML beside a dbt model: its columns, and tests of them.
+    """Return the YAML beside a dbt model: its columns, and tests of them.
 
     Values are SQL literals, because dbt copies them into its SQL unchanged.
     """
@@ -79,7 +79,7 @@ def properties(name: str, description: str, columns: Iterable[Column]) -> str:
 
 
 def scalar(text: str) -> str:
-    """A text in quotes, whatever it contains. JSON differs from YAML beyond U+FFFF."""
+    """Write a text in quotes, as YAML: beyond U+FFFF, JSON differs from it."""
     import yaml  # only dbt needs it
 
     made: str = yaml.safe_dump(text, default_style='"', width=inf)

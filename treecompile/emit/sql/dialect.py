@@ -41,7 +41,7 @@ PARTS = re.compile(
 
 
 def barred_problem(pattern: str) -> str:
-    """Why a regular expression is refused; "" if it is correct, and fast on any name.
+    """Say why a regular expression is refused; "" if it is right and always fast.
 
     Only repetitions, and choices in several groups, can take exponential time.
     """
@@ -324,13 +324,13 @@ class Dialect:
 
 
 def dialect_names() -> list[str]:
-    """The built-in dialects, in alphabetical order."""
+    """Return the built-in dialects, in alphabetical order."""
     folder = targets.templates_folder() / "sql" / "dialects"
     return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir())
 
 
 def read_dialect(name: str) -> Dialect:
-    """A built-in dialect by its name, or a user's by its file, as in ./our.toml."""
+    """Read a built-in dialect by its name, or a user's by its file: ./our.toml."""
     return _read_dialect(Path(name)) if targets.is_path(name) else _built_in(name)
 
 
@@ -353,5 +353,5 @@ def _read_dialect(path: Traversable) -> Dialect:
 
 
 def _plain(name: str) -> str:
-    """The name of a database in lower case, without spaces and punctuation."""
+    """Return the name of a database in lower case, without spaces and punctuation."""
     return "".join(filter(str.isalnum, name)).lower()

@@ -1,4 +1,4 @@
-"""A forest -> the lines of a SQL expression, query, view, function or dbt model.
+"""Lowers a forest to the lines of a SQL expression, query, view, function or dbt model.
 
 A margin is a sum of CASE expressions, one for each tree, in their order. Where a sum is
 too long for one expression, or is needed more than once, stages compute it first:
@@ -46,7 +46,7 @@ from treecompile.model.forests import ZERO
 from treecompile.model.paths import leaf_count
 
 SUMS = "sums"  # begins the names of the stages
-Operation = tuple[str, list[str]]  # an operator, and the lines of what follows it
+Operation = tuple[str, list[str]]  # an operator, and the lines of its second operand
 
 
 def lower(source: ForestInput, options: EmitOptions) -> Lowered:
@@ -78,7 +78,7 @@ def forest_steps(
     columns: Mapping[int, str],
     options: EmitOptions,
 ) -> Steps:
-    """What a query computes, stage by stage; an expression has no stages."""
+    """Return what a query computes, stage by stage; an expression has no stages."""
     asked = asked_outputs(forest, options)
     is_query = options.form in forms.WITH_TABLE
     if not is_query or not (dialect.steps.without or dialect.steps.lateral):
@@ -108,7 +108,7 @@ def expressions(
     columns: Mapping[int, str],
     options: EmitOptions,
 ) -> dict[str, list[str]]:
-    """The lines of each output, by the name of its column."""
+    """Return the lines of each output, by the name of its column."""
     columns = with_zeros_missing(forest, dialect, columns)
     sums = ForestSums(forest, dialect, columns, options)
     return {
@@ -120,7 +120,7 @@ def expressions(
 def with_zeros_missing(
     forest: ir.Forest, dialect: Dialect, columns: Mapping[int, str]
 ) -> dict[int, str]:
-    """The columns, NULL where they are 0 and the forest takes 0 for missing."""
+    """Make columns NULL where they are 0 and the forest takes 0 for missing."""
     found = dict(columns)
     low, high = (literal(number, dialect) for number in (-ZERO, ZERO))
     for index in forest.zero_is_missing:
@@ -135,7 +135,7 @@ def with_zeros_missing(
 
 
 def _expression(sums: ForestSums, asked: Asked) -> list[str]:
-    """The lines of one output, with its sums inside."""
+    """Return the lines of one output, with its sums inside."""
     dialect, stages = sums.dialect, sums.stages
 
     def answer(margins: Sequence[str]) -> str:
@@ -171,7 +171,7 @@ def _expression(sums: ForestSums, asked: Asked) -> list[str]:
 
 
 def _filled(text: str, margins: Expressions) -> list[str]:
-    """The lines of a text, with the lines of a margin instead of its mark."""
+    """Return the lines of a text, with the lines of a margin instead of its mark."""
     found = [text]
     for mark, inner in margins.items():
         made: list[str] = []
@@ -187,7 +187,7 @@ def _filled(text: str, margins: Expressions) -> list[str]:
 
 
 def _subquery(stages: Sequence[Expressions], text: str, dialect: Dialect) -> list[str]:
-    """A subquery for one row, whose stages see the columns of the table."""
+    """Return a subquery for one row, whose stages see the columns of the table."""
     lines, source, fence = ["("], "", dialect.sums.fence
     for number, stage in enumerate(stages):
         name = f"{SUMS}_{number}"
@@ -216,7 +216,7 @@ class ForestSums:
         options: EmitOptions,
         reading: Dialect | None = None,
     ) -> None:
-        """`reading` is how columns are read, if a stage before has read them."""
+        """`reading` is the dialect for columns that an earlier stage has read."""
         self.forest, self.dialect, self.options = forest, dialect, options
         types = declared_types(forest, options.types)
         answer = ir.ValueType.FLOAT
@@ -279,7 +279,7 @@ class ForestSums:
         return [[name] for name in names]
 
     def _operations(self, place: int) -> Iterator[Operation]:
-        """What is done to the start of an output, in order."""
+        """Yield the operations on the start value of an output, in order."""
         forest = self.forest
         for number, member in enumerate(forest.members, start=1):
             if place in member.outputs:
@@ -292,7 +292,7 @@ class ForestSums:
             yield "+", [literal(forest.offset[place], self.dialect)]
 
     def _tree(self, member: ir.Member, place: int, number: int) -> list[str]:
-        """The CASE of a tree."""
+        """Return the CASE of a tree."""
         nodes = member.tree.nodes
 
         def added(position: int) -> str:
@@ -308,7 +308,7 @@ class ForestSums:
         return lines
 
     def _combined(self, start: list[str], operations: Sequence[Operation]) -> list[str]:
-        """The lines of a sum, rounded by casts if it is of 32 bits."""
+        """Return the lines of a sum, rounded by casts if it is of 32 bits."""
         single = self.dialect.forests.single
         lines = list(start)
         for operator, term in operations:

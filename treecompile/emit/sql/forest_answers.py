@@ -1,4 +1,4 @@
-"""What follows from the margins of a forest, as SQL: labels, probabilities, numbers.
+"""Writes a forest's answers as SQL: labels, probabilities and numbers of its margins.
 
 The margins have names here, so that each may be written several times.
 """
@@ -37,7 +37,7 @@ class ForestAnswers:
         )
 
     def _chosen(self, results: Sequence[str]) -> str:
-        """The result that belongs to the predicted label."""
+        """Return the result that belongs to the predicted label."""
         cut = self.forest.cut
         if cut is None:
             return first_greatest(self.margins, results)
@@ -58,7 +58,7 @@ class ForestAnswers:
         return self._chosen(found) if label is None else found[label]
 
     def _parts(self) -> list[str]:
-        """The exponential of each margin, relative to the greatest."""
+        """Return the exponential of each margin, relative to the greatest."""
         top = f"({first_greatest(self.margins, self.margins)})"
         if self.dialect.sums.greatest:
             top = f"{self.dialect.sums.greatest}({', '.join(self.margins)})"
@@ -86,7 +86,7 @@ class ForestAnswers:
         return margin
 
     def _exp(self, power: str) -> str:
-        """The exponential of a number that is not so large that engines refuse it."""
+        """Write the exponential of a number, limited to what engines accept."""
         most = largest_power(self.forest)
         high, low = self._number(most), self._number(-most)
         arms = f"WHEN {power} > {high} THEN {high} WHEN {power} < {low} THEN {low}"
@@ -96,7 +96,7 @@ class ForestAnswers:
         return literal(number, self.dialect)
 
     def _rounded(self, text: str) -> str:
-        """A number in the arithmetic of the forest, as a double."""
+        """Return a number in the arithmetic of the forest, as a double."""
         if self.forest.arithmetic is ir.Arithmetic.DOUBLE:
             return text
         if not self.dialect.forests.single:
@@ -105,6 +105,6 @@ class ForestAnswers:
 
 
 def rounded_by_arithmetic(number: str, dialect: Dialect) -> str:
-    """A double rounded to 32 bits (see `forests.to_single`)."""
+    """Return a double rounded to 32 bits (see `forests.to_single`)."""
     high = f"{number} * {literal(SPLITTER, dialect)}"
     return f"({high} - ({high} - {number}))"

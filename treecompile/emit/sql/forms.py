@@ -1,4 +1,4 @@
-"""The forms of SQL output: a bare expression, a query, a view, a function, a dbt model.
+"""Writes the forms of SQL: a bare expression, query, view, function or dbt model.
 
 The input is the finished lines of each expression, the output the lines of a statement.
 """
@@ -62,14 +62,14 @@ def check_form(options: EmitOptions, dialect: Dialect) -> None:
 
 
 def quoting_of(dialect: Dialect, options: EmitOptions) -> Quoting:
-    """How names are written: as the user says, or as is usual for the database."""
+    """Return how names are written: as the user says, or as the database does."""
     identifiers = options.identifiers or dialect.names.identifiers
     is_function = options.form == FUNCTION
     return Quoting(dialect, identifiers, dialect.functions.reserved * is_function)
 
 
 def references(body: AnyBody, dialect: Dialect, options: EmitOptions) -> dict[int, str]:
-    """How the expression refers to each required feature: a column, a parameter."""
+    """Return how the expression refers to each feature: as a column or a parameter."""
     if options.form == FUNCTION:
         parameters = _parameters(body, dialect, options)
         return {index: reference for index, (_, reference) in parameters.items()}
@@ -84,7 +84,7 @@ def references(body: AnyBody, dialect: Dialect, options: EmitOptions) -> dict[in
 def _parameters(
     body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> dict[int, tuple[str, str]]:
-    """The declaration of each parameter of a function, and the reference to it."""
+    """Return each parameter's declaration in a function, and the reference to it."""
     functions = dialect.functions
     columns = column_names(body, quoting_of(dialect, options), options.columns)
     plain = identifiers(body, ())
@@ -105,7 +105,7 @@ def _parameters(
 
 
 def _type(value_type: ValueType, dialect: Dialect) -> str:
-    """The type of a parameter or of the answer of a function."""
+    """Return the type of a parameter or of the answer of a function."""
     functions = dialect.functions
     special = {
         ValueType.STR: functions.text,
@@ -118,7 +118,7 @@ def _type(value_type: ValueType, dialect: Dialect) -> str:
 def helper_names(
     body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> tuple[dict[int, str], str]:
-    """Helper columns for features and for the rule; no feature has such a name."""
+    """Name helper columns for features and for the rule, unlike any feature."""
     quoting, prefix = quoting_of(dialect, options), helper_prefix(body, options)
     plain = identifiers(body, ["rule"], lower=True)
     names = {index: quoting.name(f"{prefix}{name}") for index, name in plain.items()}
@@ -126,7 +126,7 @@ def helper_names(
 
 
 def helper_prefix(body: AnyBody, options: EmitOptions) -> str:
-    """What begins the names of helper columns: no column of a feature begins so."""
+    """Return a prefix of helper columns with which no feature's column begins."""
     taken = [options.columns.get(each.name, each.name) for each in body.features]
     prefix = HELPER
     while any(name.casefold().startswith(prefix) for name in taken):
@@ -140,7 +140,7 @@ def helper_prefix(body: AnyBody, options: EmitOptions) -> str:
 def statement(
     steps: Steps, body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> list[str]:
-    """The lines of the statement or of the bare expression."""
+    """Return the lines of the statement or of the bare expression."""
     if options.form == EXPRESSION:
         (lines,) = steps.outputs.values()
         return list(lines)
@@ -200,7 +200,7 @@ def _query(steps: Steps, dialect: Dialect, options: EmitOptions) -> list[str]:
 def _joined(
     stages: Mapping[str, Sequence[Sequence[str]]], dialect: Dialect
 ) -> Iterator[str]:
-    """Each stage as a subquery that sees the table and the stages before it."""
+    """Write each stage as a subquery that sees the table and earlier stages."""
     for name, columns in stages.items():
         inner = ["SELECT", *_indented(listed(columns)), dialect.steps.fence]
         yield "CROSS JOIN LATERAL ("
@@ -212,12 +212,12 @@ TYPED, DECIDED, LATERAL_ALIAS = "typed", "decided", "input_rows"
 
 
 def decided(options: EmitOptions) -> str:
-    """The name of the step that finds the rule."""
+    """Return the name of the step that finds the rule."""
     return free_name(DECIDED, options.table)
 
 
 def free_name(name: str, table: str) -> str:
-    """A name for a step that is not the name of the table."""
+    """Return a name for a step that is not the name of the table."""
     parts = {part.strip('"').casefold() for part in table.split(".")}
     while name in parts:
         name += "_"
@@ -229,14 +229,14 @@ def _select(star: str, columns: Sequence[Sequence[str]]) -> list[str]:
 
 
 def listed(columns: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The lines of the columns, with a comma after each but the last."""
+    """Yield the lines of the columns, with a comma after each but the last."""
     for place, column in enumerate(columns, start=1):
         yield from column[:-1]
         yield column[-1] + "," * (place < len(columns))
 
 
 def named(made: Expressions) -> list[list[str]]:
-    """The lines of each column, with its name."""
+    """Return the lines of each column, with its name."""
     return [_named(lines, column) for column, lines in made.items()]
 
 
@@ -249,7 +249,7 @@ def _indented(lines: Iterable[str]) -> list[str]:
 
 
 def _escaped(lines: Sequence[str], options: EmitOptions) -> list[str]:
-    """The lines as dbt renders them back."""
+    """Return the lines as dbt renders them back."""
     return [dbt.escaped(line) if options.form == DBT else line for line in lines]
 
 
@@ -279,7 +279,7 @@ def _function(
 
 
 def answer_type(body: AnyBody, output: str) -> ValueType:
-    """The type of the values of an output."""
+    """Return the type of the values of an output."""
     if output == "rule":
         return ValueType.STR
     if output in ("probability", "margin") or not body.labels:

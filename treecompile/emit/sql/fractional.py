@@ -1,4 +1,4 @@
-"""How SQL divides unknown values among the branches of a split: what both ways share.
+"""Divides unknown values among the branches of a split in SQL: what two ways share.
 
 The ordinary CASE is the fast path. A row with an unknown value (missing, or a category
 never seen) goes into its first arm, which adds up the shares of the splits from the
@@ -57,7 +57,7 @@ def check_sums(tree: Tree, dialect: Dialect) -> None:
 
 
 def bounds(tree: Tree) -> tuple[float, float]:
-    """The least nonzero magnitude and the greatest magnitude of any sum or product.
+    """Return the least nonzero and the greatest magnitude of any sum or product.
 
     Cancellation between numbers of different signs is not considered.
     """
@@ -92,7 +92,7 @@ def bounds(tree: Tree) -> tuple[float, float]:
 
 
 def total(split: Split) -> float:
-    """The weights of the branches, added up in branch order as the semantics does."""
+    """Add the weights of the branches in branch order, as the semantics does."""
     weight = 0.0
     for branch in split.branches:
         weight += branch.weight
@@ -117,7 +117,7 @@ def check_terms(tree: Tree, each: int, dialect: Dialect) -> None:
 
 
 def nested_operators(operators: Sequence[int]) -> int:
-    """The operator depth of a sum, from that of the share in each of its terms."""
+    """Return the operator depth of a sum, from the depth of the share in each term."""
     # A share is inside its product, and inside the additions of all later terms.
     return 1 + max(
         inner + 1 + len(operators) - place for place, inner in enumerate(operators)
@@ -125,7 +125,7 @@ def nested_operators(operators: Sequence[int]) -> int:
 
 
 def first_greatest(shares: Sequence[str], results: Sequence[str]) -> str:
-    """The result that belongs to the greatest share, at a tie to the first of them."""
+    """Choose the result of the greatest share; at a tie, of the first of them."""
     if len(shares) == 1:
         return results[0]
     arms = []

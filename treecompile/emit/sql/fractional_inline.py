@@ -1,8 +1,8 @@
-"""The sums of a tree that divides unknown values, nested in one expression.
+"""Writes the sums of a tree that divides unknown values, nested in one expression.
 
-For databases in which a subquery cannot refer to the current row. Each share of a split
-occurs once in the sum above it, so the expression is as large as the tree; only the
-answer may need a share twice. A share is written `(sum) / total` without brackets
+This is for databases in which a subquery cannot refer to the current row. Each share of
+a split occurs once in the sum above it, so the expression is as large as the tree; only
+the answer may need a share twice. A share is written `(sum) / total` without brackets
 around it, because it is always the first factor: `(sum) / total * amount` is evaluated
 from the left, and nests only half as deep.
 
@@ -40,13 +40,13 @@ Lines = Sequence[Line]
 
 
 def inline(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
-    """The lines of the expression that answers one row."""
+    """Return the lines of the expression that answers one row."""
     check_terms(tree, copies(tree, asked, writer.dialect), writer.dialect)
     return [f"{'  ' * by}{text}" for by, text in answer(tree, writer, asked)]
 
 
 def copies(tree: Tree, asked: Asked, dialect: Dialect) -> int:
-    """How often a share of the root is written, all labels together."""
+    """Return how often a share of the root is written, for all labels together."""
     shares = 1 if asked.label is not None else len(tree.labels) or 1
     if shares > 2 and asked.output == "label" and not dialect.sums.naming:
         return 2 * shares - 1
@@ -54,7 +54,7 @@ def copies(tree: Tree, asked: Asked, dialect: Dialect) -> int:
 
 
 def answer(tree: Tree, writer: ConditionWriter, asked: Asked) -> Lines:
-    """The answer, computed from the shares of the root."""
+    """Return the answer, computed from the shares of the root."""
     inner, sums = InlineSums(tree, writer), writer.dialect.sums
     labels = [literal(label, writer.dialect) for label in tree.labels]
     if asked.output == "label" and len(labels) == 1:
@@ -81,7 +81,7 @@ def answer(tree: Tree, writer: ConditionWriter, asked: Asked) -> Lines:
 def named(
     shares: Sequence[Lines], labels: Sequence[str], dialect: Dialect
 ) -> list[Line]:
-    """The shares under names, and the greatest of them, or its label, by these."""
+    """Name the shares, and choose the greatest of them, or its label, by the names."""
     sums = dialect.sums
     names = [sums.named.fill(place=n, number=n + 1) for n in range(len(shares))]
     answer = first_greatest(names, labels or names)
@@ -97,13 +97,13 @@ def listed(before: str, shares: Sequence[Lines], after: str) -> list[Line]:
 
 
 def start(word: str, lines: Lines) -> Lines:
-    """The lines with a word before the first."""
+    """Return the lines with a word before the first."""
     (by, text), *rest = lines
     return [(by, f"{word}{text}"), *rest]
 
 
 def end(lines: Lines, text: str) -> Lines:
-    """The lines with a text after the last."""
+    """Return the lines with a text after the last."""
     *rest, (by, last) = lines
     return [*rest, (by, f"{last}{text}")]
 
@@ -129,7 +129,7 @@ class InlineSums:
         }
 
     def share(self, place: int) -> Lines:
-        """The share of a label, or the number of a regression."""
+        """Return the share of a label, or the number of a regression."""
         waiting: dict[int, Lines] = {}
         for position, node in upwards(self.tree):
             if not isinstance(node, Split):
@@ -148,7 +148,7 @@ class InlineSums:
         return waiting[0]
 
     def sum(self, terms: Sequence[Lines], first: int | None) -> Lines:
-        """The terms in order; or that one first, and those before it in brackets."""
+        """Add the terms in order; or `first` first, and those before it in brackets."""
         opening: Lines = [(0, self.zero)]
         if first is not None:
             before: Lines = [(0, f"+ {self.zero}")]
@@ -160,7 +160,7 @@ class InlineSums:
         return [*opening, *(line for t in terms for line in indented(start("+ ", t)))]
 
     def amounts_of(self, split: Split) -> tuple[list[str], str]:
-        """What each branch's share is multiplied by, and their sum divided by."""
+        """Return the factor of each branch's share, and the divisor of their sum."""
         index = split.branches[0].when.feature
         known = self.writer.text(negate(unknown(index, self.tree.features[index])))
         factors = []
@@ -173,7 +173,7 @@ class InlineSums:
         return factors, f"CASE WHEN {known} THEN {self.one} ELSE {whole} END"
 
     def takes(self, branch: Branch) -> Condition:
-        """True if the value is known and goes down the branch."""
+        """Return the condition that a value is known and goes down the branch."""
         test = branch.when
         feature = self.tree.features[test.feature]
         if feature.kind is not Kind.CATEGORICAL:
@@ -188,7 +188,7 @@ SUM = 2  # levels of a sum that follows a plus
 
 
 def first_branches(tree: Tree, dialect: Dialect) -> dict[int, int]:
-    """The branch to write first in the sums of some splits.
+    """Return the branch to write first in the sums of some splits.
 
     There are none if the database can parse the sums in branch order. Otherwise it is
     the deepest branch, wherever that makes the expression flatter.
@@ -204,7 +204,7 @@ def first_branches(tree: Tree, dialect: Dialect) -> dict[int, int]:
 
 
 def measured(tree: Tree, *, swapping: bool) -> tuple[int, int, dict[int, int]]:
-    """The depth in levels and in operators, and the branches written first."""
+    """Return the depth in levels and in operators, and the branches written first."""
     levels, operators = [0] * len(tree.nodes), [0] * len(tree.nodes)
     first: dict[int, int] = {}
     for position, node in upwards(tree):
@@ -222,7 +222,7 @@ def measured(tree: Tree, *, swapping: bool) -> tuple[int, int, dict[int, int]]:
 
 
 def levels_with_first(inner: Sequence[int], first: int) -> int:
-    """The levels of a sum if that branch is written first."""
+    """Return the levels of a sum if that branch is written first."""
     before = (2 * SUM + levels for levels in inner[:first])  # in their own brackets
     behind = (SUM + levels for levels in inner[first + 1 :])
     return max(1 + inner[first], *before, *behind)

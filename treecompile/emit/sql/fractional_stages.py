@@ -1,4 +1,4 @@
-"""The sums of a tree that divides unknown values, as stages of a WITH query.
+"""Writes the sums of a tree that divides unknown values, as stages of a WITH query.
 
 The first stage reads each column: as a number, as the position of its category, or as
 NULL if the value is unknown. Each later stage adds up the shares of some splits, from
@@ -38,7 +38,7 @@ from treecompile.model.semantics import (
 
 
 def staged(tree: Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
-    """The lines of the subquery that answers one row, without its brackets."""
+    """Return the lines of the subquery that answers one row, without its brackets."""
     sums = StagedSums(tree, writer)
     stages = sums.stages()
     lines = []
@@ -85,13 +85,13 @@ class StagedSums:
         return f"{self.prefix}x{self.required.index(index)}"
 
     def values(self, node: int) -> list[str]:
-        """The columns of a node; or that of the feature n, given as ~n."""
+        """Return the columns of a node; or the column of the feature n, given as ~n."""
         if node < 0:
             return [self.column(~node)]
         return [f"{self.prefix}v{node}_{place}" for place in range(self.width)]
 
     def stages(self) -> list[list[str]]:
-        """The columns of the first stage, which reads, and of those that add up."""
+        """Return the columns of each stage: the first reads, the others add up."""
         check_terms(self.tree, self.width, self.dialect)
         kept = self.kept_values()
         last = kept[0].stage
@@ -119,7 +119,7 @@ class StagedSums:
         return result
 
     def kept_values(self) -> dict[int, NodeValue]:
-        """The nodes that become columns of some stage, the root among them."""
+        """Return the nodes that become columns of some stage, the root among them."""
         waiting: dict[int, NodeValue] = {}
         kept: dict[int, NodeValue] = {}
         for position, node in upwards(self.tree):
@@ -176,7 +176,7 @@ class StagedSums:
     # ------------------------------------------------------------ columns
 
     def read(self, index: int) -> str:
-        """A column as a number or the position of its category; NULL if unknown."""
+        """Write a column as a number or its category's position; NULL if unknown."""
         feature = self.tree.features[index]
         typed, column = self.writer.typed[index], self.writer.columns[index]
         forms = self.dialect.conditions
@@ -210,7 +210,7 @@ class StagedSums:
         return f"{x} {'IN' if inside else 'NOT IN'} ({', '.join(places)})"
 
     def answer(self, asked: Asked) -> str:
-        """The answer, computed from the shares of the root."""
+        """Return the answer, computed from the shares of the root."""
         shares = self.values(0)
         if asked.label is not None:
             return shares[asked.label]
@@ -219,7 +219,7 @@ class StagedSums:
 
 
 def free_prefix(columns: Iterable[str], dialect: Dialect) -> str:
-    """A prefix for our column names, so that none equals a column of the table."""
+    """Return a prefix for column names, so that none equals a column of the table."""
     quote = dialect.names.quote
     names = [name.strip(quote).casefold() for name in columns]
     prefix = ""

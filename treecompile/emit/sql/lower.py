@@ -1,4 +1,4 @@
-"""IR -> the lines of a SQL expression, query, view, function or dbt model.
+"""Lowers a tree or rules to the lines of a SQL expression or statement.
 
 Comments contain only what this module writes itself: ids, counts, hashes. Text from the
 data appears only as quoted names and literals.
@@ -87,7 +87,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 
 def dates_note(program: ir.AnyProgram) -> str:
-    """Which columns the table must have, computed from dates."""
+    """Say which columns, computed from dates, the table must have; "" if none."""
     names = [program.body.features[i].name for i in required_features(program.body)]
     said = "; ".join(definitions(program.dates, names, words.name))
     return f"the SQL reads columns that are computed from dates: {said}" if said else ""
@@ -103,7 +103,7 @@ def laid_out(
     columns: Mapping[int, str],
     options: EmitOptions,
 ) -> tuple[CodeLayout, list[str]]:
-    """The layout and the lines. A list that the database does not allow is nested."""
+    """Return the layout and the lines; nest a list that the database cannot run."""
 
     said = words.evidence_by_id(program) if options.comments else {}
 
@@ -129,7 +129,7 @@ def in_steps(
     said: Mapping[str, str] = UNSAID,
     layout: CodeLayout = NESTED,
 ) -> Steps:
-    """What a query computes, step by step; an expression has no steps but the last.
+    """Return what a query computes, step by step; an expression has one step only.
 
     `said` is what comments say about each rule.
     """
@@ -179,7 +179,7 @@ def typed_columns(
     later: Mapping[int, str],
     names: Mapping[int, str],
 ) -> tuple[dict[str, str], dict[int, str]]:
-    """The helper columns with their texts; and the columns that conditions refer to.
+    """Return the texts of helper columns, and the columns that conditions refer to.
 
     The table's alias is known in the first step only: `later` has none.
     """
@@ -197,7 +197,7 @@ def typed_columns(
 
 
 def typed_dialect(dialect: Dialect) -> Dialect:
-    """The same database, for columns that have their types and no NaN."""
+    """Return the dialect for columns that have their exact types and no NaN."""
     return replace(
         dialect,
         columns=targets.ByType(*[Phrase("{}", [""])] * 4),
@@ -207,7 +207,7 @@ def typed_dialect(dialect: Dialect) -> Dialect:
 
 
 def lookup(answers: Sequence[str], place: str, dialect: Dialect) -> list[str]:
-    """The lines that choose an answer by its place, counted from 1."""
+    """Return the lines that choose an answer by its place, counted from 1."""
     *firsts, last = answers
     if set(answers) == {last}:
         return [last]
@@ -228,7 +228,7 @@ def expressions(
     said: Mapping[str, str] = UNSAID,
     layout: CodeLayout = NESTED,
 ) -> dict[str, list[str]]:
-    """The lines of each output, by the name of its column: {"prediction": [...]}.
+    """Return the lines of each output, by its column: {"prediction": [...]}.
 
     `columns` has the text that stands for each required feature, `said` what comments
     say about each rule.
@@ -251,7 +251,7 @@ def expression(
     said: Mapping[str, str],
     layout: CodeLayout,
 ) -> list[str]:
-    """The lines of the CASE that computes one output."""
+    """Return the lines of the CASE that computes one output."""
     dialect = writer.dialect
     dividing = body if paths.divisible(body) else None
     decider, decided = body, paths.outcomes(body)
@@ -282,7 +282,7 @@ MOST_NAMED = 3  # rules in a comment
 
 
 def _comment(rules: Sequence[ir.Rule], said: Mapping[str, str]) -> str:
-    """The comment behind an answer: " /* R3: 2 of 2 cases, R4: 3 of 5 cases */"."""
+    """Return the comment after an answer: " /* R3: 2 of 2 cases, R4: ... */"."""
     if rules[0].id not in said:
         return ""
     if rules[0].id == paths.DIVIDED:
@@ -294,7 +294,7 @@ def _comment(rules: Sequence[ir.Rule], said: Mapping[str, str]) -> str:
 
 
 def result(rule: ir.Rule, body: ir.Body, asked: Asked, dialect: Dialect) -> str:
-    """The answer of a rule, without its comment."""
+    """Return the answer of a rule, without its comment."""
     if asked.output == "rule":
         return literal(rule.id, dialect)
     if asked.output == "label":
@@ -304,7 +304,7 @@ def result(rule: ir.Rule, body: ir.Body, asked: Asked, dialect: Dialect) -> str:
 
 
 def divided_arm(tree: ir.Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
-    """The arm of a CASE that answers the rows with an unknown value."""
+    """Return the arm of a CASE that answers rows with an unknown value."""
     check_sums(tree, writer.dialect)
     required = ((index, tree.features[index]) for index in required_features(tree))
     tests = [writer.text(paths.unknown(*feature)) for feature in required]
@@ -324,7 +324,7 @@ def case_lines(
     answer_at: Callable[[int], str],
     dialect: Dialect,
 ) -> Iterator[str]:
-    """The steps as nested CASE expressions, one arm on each line."""
+    """Yield the steps as nested CASE expressions, one arm on each line."""
     limits = dialect.limits
     arms = [0]  # of each open CASE
     for step in steps:

@@ -1,4 +1,4 @@
-"""The outputs of SQL, such as the label and the rule, and how a file declares them."""
+"""Defines the outputs of SQL, such as label and rule, and declares them in a file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Asked:
 
 
 def asked_outputs(body: AnyBody, options: EmitOptions) -> list[Asked]:
-    """The outputs asked for, in order; only a query can have several."""
+    """Return the outputs asked for, in order; only a query can have several."""
     asked = [part.strip() for part in options.output.split(",")]
     for part in asked:
         check_choice("--output", part, OUTPUTS)
@@ -62,7 +62,7 @@ def asked_outputs(body: AnyBody, options: EmitOptions) -> list[Asked]:
 
 
 def output_problem(body: AnyBody, output: str) -> str:
-    """Why a model does not have an output; "" if it does."""
+    """Say why a model does not have an output; "" if it does."""
     forest = body if isinstance(body, Forest) else None
     if output == "probability" and not body.labels:
         return "the model predicts a number: leave it out"
@@ -79,7 +79,7 @@ def output_problem(body: AnyBody, output: str) -> str:
 
 
 def position_of(labels: Sequence[Label], text: str) -> int:
-    """The index of the label that --label names."""
+    """Return the index of the label that --label names."""
     texts = [v if isinstance(v, str) else words.value(v) for v in labels]
     if text not in texts:
         shown = ", ".join(map(words.value, labels))
@@ -90,7 +90,7 @@ def position_of(labels: Sequence[Label], text: str) -> int:
 def taken_names(
     program: AnyProgram, dialect: Dialect, asked: Sequence[Asked], options: EmitOptions
 ) -> Iterator[str]:
-    """Warn about an output with the name of the target; refuse that of a feature.
+    """Warn about an output named like the target; refuse one named like a feature.
 
     A query has all columns of the table beside the outputs. Of two columns with one
     name, databases return the first: the one of the table.
@@ -121,7 +121,7 @@ def header(
     options: EmitOptions,
     layout: CodeLayout | None = None,
 ) -> str:
-    """The first line, which `verify` reads: dialect, outputs, model, layout.
+    """Return the first line, which `verify` reads: dialect, outputs, model, layout.
 
     It has no semicolon: some consoles end a statement there, even in a comment.
     """
@@ -150,7 +150,7 @@ DESCRIBED = {
 def properties(
     program: AnyProgram, dialect: Dialect, labels: Sequence[str], options: EmitOptions
 ) -> str:
-    """The YAML beside a dbt model; "" for other forms. The labels are SQL literals."""
+    """Return the YAML beside a dbt model, or ""; the labels are SQL literals."""
     if options.form != DBT:
         return ""
     quoting, columns = quoting_of(dialect, options), []

@@ -1,6 +1,6 @@
-"""Names, values and conditions as SQL text of one dialect.
+"""Writes names, values and conditions as SQL text of one dialect.
 
-What a database cannot express is refused with a message that says what to do instead.
+If a database cannot express something, an error says what to do instead.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ class Quoting:
         self.reserved = words_of(dialect.names.reserved) | words_of(reserved)
 
     def name(self, text: str) -> str:
-        """The name of a column or a table; in quotes where it needs them."""
+        """Return the name of a column or a table; in quotes where it needs them."""
         text = self.stored(text)
         return text if self.is_bare(text) else self.quoted(text)
 
     def stored(self, text: str) -> str:
-        """The name that the table is said to have."""
+        """Return a name in the case that the user says the table has."""
         return CASES.get(self.identifiers, str)(text)
 
     def is_bare(self, text: str) -> bool:
@@ -86,7 +86,7 @@ class Quoting:
         return f"{opening}{text.replace(closing, closing * 2)}{closing}"
 
     def _problem(self, text: str) -> str:
-        """Why the database has no such name; "" if it has."""
+        """Say why the database cannot have a name; "" if it can."""
         names = self.dialect.names
         if not text and not names.empty:
             return "does not allow empty column names"
@@ -101,7 +101,7 @@ class Quoting:
         return ""
 
     def path(self, option: str, text: str) -> str:
-        """A table, perhaps with its schema: `sales.rows`, `"my.schema".rows`."""
+        """Return a table, perhaps with its schema: `sales.rows`, `"my.schema".rows`."""
         part = r'"(?:[^"]|"")+"|[^."]+'
         if not re.fullmatch(rf"(?:{part})(?:\.(?:{part}))*", text):
             raise OptionError(
@@ -122,7 +122,7 @@ class Quoting:
 def column_names(
     body: ir.AnyBody, quoting: Quoting, renamed: Mapping[str, str]
 ) -> dict[int, str]:
-    """The column of each required feature, as SQL text."""
+    """Return the column of each required feature, as SQL text."""
     dialect = quoting.dialect
     known = {feature.name for feature in body.features}
     for name in renamed:
@@ -153,12 +153,12 @@ def _twins(said: str, name: str, names: Sequence[str]) -> TargetError:
 # ---------------------------------------------------------------- values
 
 
-# Thresholds below it separate integers as their doubles are separated.
+# Below this threshold, integers are separated exactly as their doubles are.
 WHOLE = 2.0**53
 
 
 def literal(value: ir.Label | None, dialect: Dialect) -> str:
-    """A label or a category of any type."""
+    """Return a label or a category of any type."""
     if isinstance(value, bool):
         return dialect.literals.true if value else dialect.literals.false
     if isinstance(value, int):
@@ -178,7 +178,7 @@ def literal(value: ir.Label | None, dialect: Dialect) -> str:
 
 
 def threshold_text(value: float, dialect: Dialect) -> str:
-    """A number as it is compared with a double: 40.5, or an exact form."""
+    """Write a number as it is compared with a double: 40.5, or an exact form."""
     plain = dialect.literals.plain
     if plain and (text := plain_number(value, any_decimal=plain == "decimal")):
         return text
@@ -186,7 +186,7 @@ def threshold_text(value: float, dialect: Dialect) -> str:
 
 
 def compared(value: ir.Label, dialect: Dialect) -> str:
-    """A label or a category as it is compared with its column."""
+    """Write a label or a category as it is compared with its column."""
     text = literal(value, dialect)
     if isinstance(value, str) and dialect.literals.stop:
         return STRINGS[dialect.literals.string](value + dialect.literals.stop)
@@ -201,7 +201,7 @@ NO_TYPES: Mapping[int, str] = {}
 
 
 def number_forms(operand: str) -> dict[str, Phrase]:
-    """The tests of a number that is never NaN; `operand` names its text in a phrase."""
+    """Return the tests of a number that is never NaN; `operand` is its place."""
     x = f"{{{operand}}}"
     forms = {
         "at_most": f"{x} <= {{value}}",
@@ -219,7 +219,7 @@ INTEGER_FORMS = number_forms("column")  # no cast
 
 
 def declared_types(body: ir.AnyBody, types: Mapping[str, str]) -> dict[int, str]:
-    """The types that the user declares, by the index of the feature."""
+    """Return the types that the user declares, by the index of the feature."""
     found = {}
     indices = {feature.name: index for index, feature in enumerate(body.features)}
     for name, declared in types.items():
@@ -265,16 +265,16 @@ class ConditionWriter:
         self.singly = 0 < limits.many_sets < sets
 
     def double(self, value: float) -> str:
-        """A number as a double."""
+        """Return a number as a double."""
         return self.number.fill(DOUBLES[self.dialect.literals.double](value))
 
     def threshold(self, value: float, typed: Phrase | None = None) -> str:
-        """A number as it is compared with a double, or `typed` with any number."""
+        """Write a number to compare with a double or, as `typed`, with any number."""
         text = threshold_text(value, self.dialect)
         return self.number.fill(typed.fill(text) if typed else text)
 
     def _text(self, test: ir.Condition, known: bool = False) -> str:
-        """A test; simpler if its value is `known` not to be missing."""
+        """Write a test; it is simpler if its value is `known` not to be missing."""
         feature = self.features[test.feature]
         name, chosen = form_of(test, feature)
         if known:
@@ -294,7 +294,7 @@ class ConditionWriter:
         return self._filled(form, test.feature, ", ".join(values))
 
     def _number(self, test: ir.Condition, name: str, known: bool) -> str:
-        """The test of a number, in the form of this name."""
+        """Write the test of a number, in the form of this name."""
         index, forms = test.feature, self.dialect.conditions
         declared, typed = self.types.get(index), self.dialect.literals.typed
         if test.value == inf:  # it compares nothing
@@ -314,7 +314,7 @@ class ConditionWriter:
         return form.fill(x=self.typed[index], column=self.columns[index], value=value)
 
     def _in_parts(self, test: ir.Condition, inside: bool, values: Sequence[str]) -> str:
-        """A long set as several shorter ones: (x IN ('a', 'b') OR x IN ('c'))."""
+        """Write a long set as several shorter ones: (x IN ('a', 'b') OR x IN ('c'))."""
         forms = self.dialect.conditions
         if self.singly:
             form, parts = (forms.equal if inside else forms.unequal), values

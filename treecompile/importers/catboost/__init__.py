@@ -1,4 +1,4 @@
-"""Import models of CatBoost from their JSON files, exactly as CatBoost evaluates them.
+"""Imports models of CatBoost from their JSON files, exactly as CatBoost evaluates them.
 
     model.save_model("model.json", format="json")
 
@@ -52,9 +52,9 @@ def from_object(
     labels: Sequence[ir.Label] | None = None,
     categories: CategoriesOf | None = None,
 ) -> ir.NotedForest:
-    """The forest of a fitted model in memory: CatBoost writes it, and it is read.
+    """Return the forest of a fitted model, from the file that CatBoost writes of it.
 
-    `categories` says which ones a feature has; CatBoost hashes them.
+    `categories` returns the categories of a feature; CatBoost hashes them.
     """
     _check_fitted(model)
     with tempfile.TemporaryDirectory() as folder:
@@ -66,7 +66,7 @@ def from_object(
 
 
 def names_of(model: Any) -> list[str]:
-    """The names of all columns of a fitted model."""
+    """Return the names of all columns of a fitted model."""
     _check_fitted(model)
     # CatBoost calls columns without names 0, 1, ...; its files leave these out.
     return [
@@ -90,7 +90,7 @@ def read(
     labels: Sequence[ir.Label] | None = None,
     known: Known = in_file,
 ) -> ir.NotedForest:
-    """The forest of a file; `known` finds the categories behind its hashes."""
+    """Read the forest of a file; `known` finds the categories behind its hashes."""
     limits.check_text(data)
     model = checks.as_object(checks.parsed(data, WHAT), WHAT)
     info = checks.as_object(model.get("model_info", {}), "model_info")

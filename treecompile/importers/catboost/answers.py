@@ -1,4 +1,4 @@
-"""What CatBoost makes of its sums: scale and bias, links, labels."""
+"""Reads how CatBoost makes answers of its sums: scale and bias, links, labels."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def scale_and_bias(model: dict[str, Any]) -> tuple[float, tuple[float, ...]]:
 def with_answers(
     forest: ir.Forest, info: dict[str, Any], given: Sequence[ir.Label] | None
 ) -> ir.Forest:
-    """The forest with its labels and its link, by its loss function."""
+    """Return the forest with its labels and its link, by its loss function."""
     loss = _loss(info)
     if loss not in LINKS:
         raise ModelFileError(
@@ -79,7 +79,7 @@ def _labels(
     where = "model_info.class_params.class_names"
     if given is None:
         params = checks.as_object(info.get("class_params", {}), "class_params")
-        # Those of CrossEntropy, whose targets are probabilities, have no names.
+        # The classes of CrossEntropy, whose targets are probabilities, have no names.
         given = checks.as_list(params.get("class_names") or list(range(count)), where)
         if params.get("class_label_type") == "Float":  # 1.0 is written as 1
             given = [checks.number(label, where) for label in given]
@@ -93,7 +93,7 @@ def _labels(
 
 
 def _cut(info: dict[str, Any]) -> float:
-    """The second label is the answer above it: half, or a given probability."""
+    """Return the margin above which the second label is the answer."""
     where = "model_info.binclass_probability_threshold"
     given = info.get("binclass_probability_threshold")
     if given is None:

@@ -1,4 +1,4 @@
-"""The categories behind the hashes that CatBoost tests.
+"""Finds the categories behind the hashes that CatBoost tests.
 
 CatBoost turns a category into text, and keeps 32 bits of the hash of that text. A file
 may list the texts. For a model in memory, CatBoost hashes the categories of given rows.
@@ -26,11 +26,11 @@ class OneHot(NamedTuple):
     """A categorical feature that some tree tests."""
 
     name: str
-    hashes: tuple[int, ...]  # of the categories that it is compared with
+    hashes: tuple[int, ...]  # hashes of the categories that it is compared with
 
 
 class KnownCategories(NamedTuple):
-    """What is known of such a feature."""
+    """The known categories of a categorical feature, also by hash."""
 
     all: tuple[ir.Category, ...]
     of_hash: Mapping[int, tuple[ir.Category, ...]]
@@ -38,11 +38,11 @@ class KnownCategories(NamedTuple):
 
 
 Known = Callable[[dict[str, Any], Sequence[OneHot]], list[KnownCategories]]
-CategoriesOf = Callable[[str], Iterable[ir.Category]]  # of a feature
+CategoriesOf = Callable[[str], Iterable[ir.Category]]  # takes a feature's name
 
 
 def hash_bits(item: Any, where: str) -> int:
-    """A hash without its sign: lists and tests write it in different ways."""
+    """Return a hash without its sign, which lists and tests write differently."""
     if type(item) is not int or not -(1 << BITS - 1) <= item < 1 << BITS:
         raise ModelFileError(f"{where}: expected an integer of {BITS} bits")
     return item % (1 << BITS)
@@ -52,17 +52,17 @@ def hash_bits(item: Any, where: str) -> int:
 
 
 def in_file(model: dict[str, Any], features: Sequence[OneHot]) -> list[KnownCategories]:
-    """The categories that a file lists.
+    """Return the categories that a file lists.
 
-    Their types are not in it. If all that a feature is compared with are integers, it
-    is a feature of integers.
+    Their types are not in the file. If a feature is compared with integers only, it is
+    a feature of integers.
     """
     texts = texts_of(model)
     return [_listed(feature, texts) for feature in features]
 
 
 def texts_of(model: dict[str, Any]) -> dict[int, str]:
-    """The texts that a file lists, by their hashes."""
+    """Return the texts that a file lists, by their hashes."""
     where = "features_info.cat_features_hash"
     info = checks.as_object(model.get("features_info"), "features_info")
     found = {}
@@ -102,7 +102,7 @@ def _is_integer(text: str) -> bool:
 
 
 def hashed_by(model: Any, categories: CategoriesOf | None) -> Known:
-    """The categories of given rows, hashed by a fitted model of CatBoost."""
+    """Return a function that finds categories in rows, hashed by a fitted model."""
 
     def known(_: dict[str, Any], features: Sequence[OneHot]) -> list[KnownCategories]:
         if not features:
@@ -121,7 +121,7 @@ def hashed_by(model: Any, categories: CategoriesOf | None) -> Known:
 
 
 def text_of(category: ir.Category) -> str:
-    """The text that CatBoost makes of a category; True is 1."""
+    """Return the text that CatBoost makes of a category; True is 1."""
     return category if isinstance(category, str) else str(int(category))
 
 
@@ -141,7 +141,7 @@ def _hashed(
 
 
 def _hashes(model: Any, texts: Iterable[str]) -> dict[str, int]:
-    """The hash of each text. CatBoost lists one text for each hash, so ask again."""
+    """Return the hash of each text; ask again for texts with the same hash."""
     found: dict[str, int] = {}
     waiting = list(texts)
     while waiting:
@@ -156,7 +156,7 @@ def _hashes(model: Any, texts: Iterable[str]) -> dict[str, int]:
 
 
 def _saved(model: Any, texts: Sequence[str]) -> dict[str, int]:
-    """The hashes of a file that CatBoost saves with rows of these texts."""
+    """Return the hashes of a file that CatBoost saves with rows of these texts."""
     import catboost
     import pandas as pd
 

@@ -1,4 +1,4 @@
-"""The features of a CatBoost model: numbers, and categories that trees test."""
+"""Reads the features of a CatBoost model: numbers, and categories that trees test."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ class _Found(NamedTuple):
     """A column in the file."""
 
     flat: int  # its place among all columns
-    number: int  # among those of its kind
+    number: int  # its place among columns of its kind
     name: str
     item: dict[str, Any]
     where: str
 
 
 def columns_of(model: dict[str, Any], known: Known) -> tuple[ModelColumns, list[str]]:
-    """The columns, and notes about them. Categories that no tree tests are left out."""
+    """Read the columns, and notes; categories that no tree tests are left out."""
     info = checks.as_object(model.get("features_info"), "features_info")
     numbers = list(_found(info, "float"))
     every = list(_found(info, "categorical"))

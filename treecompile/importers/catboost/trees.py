@@ -1,4 +1,4 @@
-"""The trees of a CatBoost model: symmetric ones, and others."""
+"""Reads the trees of a CatBoost model: symmetric ones, and others."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from treecompile.model.errors import ModelFileError
 from treecompile.model.file import checks
 from treecompile.model.forests import LeafNode
 
-MOST_DEPTH = 16  # of a symmetric tree; CatBoost has the same limit
-MOST_LEVELS = 900  # of other trees
+MOST_DEPTH = 16  # levels of a symmetric tree; CatBoost has the same limit
+MOST_LEVELS = 900  # levels of other trees
 
 
 def members(
@@ -38,9 +38,9 @@ def members(
 def _symmetric(
     tree: dict[str, Any], where: str, columns: ModelColumns, outputs: int
 ) -> tuple[object, Callable[[Any], Inner | LeafNode]]:
-    """A tree in which all nodes of a level have the same test.
+    """Read a tree in which all nodes of a level have the same test.
 
-    A key is the number of answers so far, and these as bits.
+    The key of a node is the number of answers so far, and these answers as bits.
     """
     splits = checks.as_list(tree.get("splits"), f"{where}.splits")
     if len(splits) > MOST_DEPTH:
@@ -70,7 +70,7 @@ def _symmetric(
 def _usual(
     tree: dict[str, Any], where: str, columns: ModelColumns, outputs: int
 ) -> tuple[object, Callable[[Any], Inner | LeafNode]]:
-    """Any other tree: objects within objects. A key is one of them, and its level."""
+    """Read any other tree: nested objects. A key is an object and its level."""
 
     def node_of(key: tuple[Any, int]) -> Inner | LeafNode:
         item, level = key
@@ -90,7 +90,7 @@ def _usual(
 
 
 def _test(item: Any, where: str, columns: ModelColumns) -> ir.Condition:
-    """What holds for the bit 0: `x <= border`, or `x not in categories`."""
+    """Return the test for the bit 0: `x <= border`, or `x not in categories`."""
     split = checks.as_object(item, where)
     match split.get("split_type"):
         case "FloatFeature":

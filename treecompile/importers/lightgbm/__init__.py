@@ -1,7 +1,7 @@
-"""Import models of LightGBM, exactly as it evaluates them.
+"""Imports models of LightGBM, exactly as it evaluates them.
 
-They are read from the text that it saves, so it need not be installed. It computes with
-64-bit floats. Numbers up to 1e-35 count as 0, for every feature.
+They are read from the text that LightGBM saves, so it need not be installed. It
+computes with 64-bit floats. Numbers up to 1e-35 count as 0, for every feature.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from treecompile.model.errors import DataError, ModelFileError
 
 __all__ = ["from_object", "is_model", "read"]
 
-CERTAIN = 30.0  # 1 / (1 + exp(-30)) and what is above it are 1, or nearly
+CERTAIN = 30.0  # from here on, 1 / (1 + exp(-margin)) is 1, or nearly
 SUPPORTED = ("LGBMClassifier", "LGBMRegressor", "LGBMRanker", "Booster")
 
 
 def read(
     data: bytes, target: str = "", *, labels: Iterable[Any] | None = None
 ) -> ir.NotedForest:
-    """A model from the text that `Booster.save_model` writes.
+    """Read a model from the text that `Booster.save_model` writes.
 
     The file has no labels. Unless they are given, they are the numbers from 0.
     """
@@ -75,7 +75,7 @@ def _notes(objective: str, forest: ir.Forest) -> Iterator[str]:
 
 
 def _highest(forest: ir.Forest) -> float:
-    """The second highest sum that a row may have."""
+    """Return the second highest of the greatest sums that a row may have."""
     sums = list(forest.start)
     for each in forest.members:
         sums[each.outputs[0]] += max(values[0] for values in each.values)
@@ -85,7 +85,7 @@ def _highest(forest: ir.Forest) -> float:
 def from_object(
     model: Any, target: str = "", *, labels: Iterable[Any] | None = None
 ) -> ir.NotedForest:
-    """A fitted Booster, LGBMClassifier, LGBMRegressor or LGBMRanker.
+    """Import a fitted Booster, LGBMClassifier, LGBMRegressor or LGBMRanker.
 
     After early stopping, the trees up to the best iteration are imported: those that
     `predict` uses.

@@ -1,4 +1,4 @@
-"""The features of a LightGBM model: numbers, codes, or the categories of pandas."""
+"""Reads the features of a LightGBM model: numbers, codes, or pandas categories."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NONE, ZERO, NAN = 0, 1, 2  # what is missing: the two bits above
 
 
 def bits(words: Sequence[int]) -> list[int]:
-    """The places of the bits that are set in words of 32 bits."""
+    """Return the places of the bits that are set in words of 32 bits."""
     return [
         32 * place + bit
         for place, word in enumerate(words)
@@ -36,7 +36,7 @@ def check_codes(count: int) -> None:
 
 
 def category_sets(block: Block) -> list[list[int]]:
-    """The codes that go left, for each categorical test of a tree."""
+    """Return the codes that go left, for each categorical test of a tree."""
     count = block.integer("num_cat")
     if not 0 <= count <= len(block.lines.get("cat_boundaries", "")):
         raise ModelFileError(f"{block.where}: num_cat={count}: the file is damaged")
@@ -55,7 +55,7 @@ def category_sets(block: Block) -> list[list[int]]:
 def columns(
     document: Document, tests: Iterable[tuple[int, int, list[int]]]
 ) -> tuple[boosted.Columns, dict[int, int]]:
-    """The features, and what is missing in each of those that are tested as numbers.
+    """Return the features, and what counts as missing in each numeric one.
 
     A test is the place of its feature, its `decision_type`, and the codes that go left.
     """
@@ -87,7 +87,7 @@ def columns(
 
 
 def _codes(info: str) -> set[int]:
-    """The codes that a column had, or nothing if it has numbers."""
+    """Return the codes that a column had; none if it has numbers."""
     parts = info.split(":")
     if info.startswith("[") or not all(map(INTEGER.fullmatch, parts)):
         return set()
@@ -99,7 +99,7 @@ def _tested(
     codes: dict[int, set[int]],
     tests: Iterable[tuple[int, int, list[int]]],
 ) -> dict[int, int]:
-    """What is missing in each numeric feature; adds the codes of the others."""
+    """Return what is missing in each numeric feature; add the codes of the others."""
     missing: dict[int, int] = {}
     tested = set()
     for feature, decision, chosen in tests:
@@ -127,7 +127,7 @@ def _tested(
 
 
 def _declared(document: Document, count: int) -> set[int]:
-    """The features that were declared as categorical, even if no test uses them."""
+    """Return the features declared as categorical, even if no test uses them."""
     parts = document.parameters.get("categorical_feature", "").split(",")
     places = {int(part) for part in parts if INTEGER.fullmatch(part)}
     return {place for place in places if 0 <= place < count}

@@ -1,4 +1,4 @@
-"""What the objectives of LightGBM make of a margin."""
+"""Reads how an objective of LightGBM makes answers of margins."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _slope(options: list[str]) -> float:
 
 
 def cut_of(slope: float) -> float:
-    """The greatest margin at which the first of two labels is the answer.
+    """Return the greatest margin at which the first of two labels is the answer.
 
     The second one is if its probability is the greater one, of [1 - p, p].
     """

@@ -1,4 +1,4 @@
-"""The text format of LightGBM: a header, a block for each tree, parameters.
+"""Reads the text format of LightGBM: a header, a block for each tree, parameters.
 
 tree
 version=v4
@@ -63,11 +63,11 @@ class Block:
         return list(map(int, parts))
 
     def numbers(self, key: str, count: int) -> list[float]:
-        """Finite numbers."""
+        """Read finite numbers."""
         return self._checked(key, self._parts(key, count))
 
     def limits(self, key: str, count: int) -> list[float]:
-        """Numbers, or `inf`: a test that all known numbers pass has this threshold."""
+        """Read numbers or `inf`, the threshold that all known numbers pass."""
         parts = self._parts(key, count)
         self._checked(key, [part for part in parts if part != "inf"])
         return list(map(float, parts))
@@ -81,7 +81,7 @@ class Block:
         return list(map(float, parts))
 
     def measures(self, key: str, count: int) -> list[float]:
-        """Numbers that decide nothing: 0 for each that the file does not have."""
+        """Return numbers that decide nothing; zeros if the file does not have them."""
         parts = self.lines.get(key, "").split(" ")
         if len(parts) != count:
             return [0.0] * count
@@ -132,7 +132,7 @@ def parsed(data: bytes) -> Document:
         )
     end = lines.index("end of trees")
     if [line for line in lines[end:] if line.strip()][-1] != "end of parameters":
-        # Its end says what the codes of categories mean.
+        # The end of a file says what the codes of categories mean.
         raise ModelFileError(
             'the file does not end after "end of parameters": it is not complete'
         )
@@ -153,7 +153,7 @@ def parsed(data: bytes) -> Document:
 
 
 def _blocks(lines: list[str]) -> list[Block]:
-    """The header and the trees."""
+    """Return the header and the trees."""
     found: dict[str, str] = {}
     blocks = [Block("the header", found)]
     for line in lines:
@@ -174,7 +174,7 @@ def _blocks(lines: list[str]) -> list[Block]:
 
 
 def _parameters(lines: list[str]) -> dict[str, str]:
-    """The lines `[name: value]`."""
+    """Return the lines `[name: value]`."""
     found = {}
     for line in lines:
         if line.startswith("[") and line.endswith("]"):
@@ -184,7 +184,7 @@ def _parameters(lines: list[str]) -> dict[str, str]:
 
 
 def _without_categories(data: bytes) -> tuple[bytes, list[Any]]:
-    """The file without its last line, and the categories that this has."""
+    """Return the file without its last line, and the categories of that line."""
     start = data.rfind(b"\n" + MARK)
     if start < 0:
         return data, []

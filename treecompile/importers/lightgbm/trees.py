@@ -1,4 +1,4 @@
-"""The trees of a LightGBM model."""
+"""Reads the trees of a LightGBM model."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TreeLists:
             yield feature, decision, chosen
 
     def chosen(self, place: int) -> list[int]:
-        """The codes that go left at a categorical test."""
+        """Return the codes that go left at a categorical test."""
         which = self.thresholds[place]
         if which not in range(len(self.sets)):
             raise ModelFileError(
@@ -57,7 +57,7 @@ class TreeLists:
 
 
 def raw_trees(blocks: Iterable[Block], features: int) -> Iterator[TreeLists]:
-    """The lists of all trees, whose sets of categories are not too large."""
+    """Yield the lists of all trees, whose sets of categories are not too large."""
     codes = 0
     for block in blocks:
         made = raw_tree(block, features)
@@ -69,7 +69,7 @@ def raw_trees(blocks: Iterable[Block], features: int) -> Iterator[TreeLists]:
 
 
 def raw_tree(block: Block, features: int) -> TreeLists:
-    """The lists of a tree, checked."""
+    """Read and check the lists of a tree."""
     leaves = block.integer("num_leaves")
     if not 1 <= leaves <= len(block.text("leaf_value")):
         raise ModelFileError(f"{block.where}: num_leaves={leaves}: the file is damaged")
@@ -109,9 +109,9 @@ def raw_tree(block: Block, features: int) -> TreeLists:
 def tree(
     raw: TreeLists, columns: boosted.Columns, missing: Mapping[int, int], output: int
 ) -> ir.Member:
-    """A tree, as a member of the forest that adds to an output.
+    """Return a tree, as a member of the forest that adds to an output.
 
-    `missing` is what is missing in each numeric feature.
+    `missing` says what counts as missing in each numeric feature.
     """
     inner, leaves = len(raw.features), len(raw.values)
 
@@ -150,7 +150,7 @@ def _test(
 
 
 def snapped(limit: float) -> float:
-    """The threshold for numbers of which the smallest have not become 0."""
+    """Return the threshold for numbers whose smallest are not yet turned into 0."""
     if not -ZERO <= limit <= ZERO:
         return limit
     return ZERO if limit >= 0 else nextafter(-ZERO, -inf)

@@ -1,4 +1,4 @@
-"""Models of scikit-learn: trees, forests, and pipelines around them."""
+"""Imports models of scikit-learn: trees, forests, and pipelines around them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def import_model(
 
 
 def _library(model: object) -> str:
-    """The library with an importer of its own that a model is of; "" if of none."""
+    """Return the library of a model, if it has its own importer; otherwise ""."""
     modules = {each.__module__.split(".")[0] for each in type(model).__mro__}
     return next((name for name in LIBRARIES if name in modules), "")
 
@@ -62,7 +62,7 @@ def _folded(
     steps: Sequence[Any],
     feature_names: Sequence[str] | None,
 ) -> tuple[Imported, list[str]]:
-    """The program over raw columns, if there are steps before its trees; and notes."""
+    """Return the program over raw columns, if steps precede its trees; and notes."""
     if not steps:
         return program, []
     names = feature_names_of(estimator, feature_names)

@@ -1,4 +1,4 @@
-"""Import boosted trees of scikit-learn, exactly as it evaluates them.
+"""Imports boosted trees of scikit-learn, exactly as it evaluates them.
 
 The sums start at a first prediction, and every tree adds to them, in its order.
 """
@@ -24,7 +24,8 @@ Made = tuple[ir.Forest, list[str]]
 # ---------------------------------------------------------------- gradient boosting
 
 RANDOM_GUESSES = ("stratified", "uniform")
-TINY = 1e-250  # of sums of larger numbers, none is between 0 and
+# No sum of numbers larger than TINY is between 0 and NEARLY_ZERO.
+TINY = 1e-250
 NEARLY_ZERO = 1e-300
 
 
@@ -73,7 +74,7 @@ def _first_prediction(estimator: Any, columns: int) -> tuple[float, ...]:
 
 
 def below_zero(forest: ir.Forest) -> float:
-    """A cut such that a margin is above it if it is 0 or more."""
+    """Return a cut that a margin is above exactly if it is 0 or more."""
     numbers = [*forest.start]
     for member in forest.members:
         numbers += [value for leaf in member.values for value in leaf]
@@ -149,7 +150,7 @@ def _categorical(kind: str, place: int, name: str, known: Any) -> _Column:
             f"cannot import the {kind}: in {name!r} it tells None from NaN, and both"
             " mean missing here: use NaN"
         )
-    # NaN is the last one, if rows had it.
+    # NaN is the last category, if rows had it.
     plain = [c for c in np.asarray(known).tolist() if not is_missing(c)]
     feature = categorical(name, plain, f"import the {kind}: the encoder")
     is_whole = feature.type is ir.ValueType.INT
@@ -177,7 +178,7 @@ def _nodes(tree: Any, columns: Sequence[_Column]) -> list[SplitNode | LeafNode]:
 
 
 def _membership(column: _Column, bits: Any, missing: bool) -> ir.Condition:
-    """The test of a set of codes; unseen categories go where missing values go."""
+    """Return the test of a set of codes; unseen categories go like missing values."""
     codes = range(len(column.codes))
     lefts = {column.codes[c] for c in codes if int(bits[c // 32]) >> (c % 32) & 1}
     named = tuple(c for c in column.feature.categories if (c in lefts) != missing)

@@ -1,4 +1,4 @@
-"""All doubles in their order, and the search for the one at which something changes."""
+"""Numbers all doubles in their order, and searches one at which something changes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Ordinals = NDArray[np.int64]
 LARGEST = float_info.max
 AROUND = 40  # doubles on each side of an edge that are tried
 MOST_POINTS = 63  # between two doubles that are asked at once
-ROWS = 20_000  # to ask in one call
+ROWS = 20_000  # rows to transform in one call
 
 
 def neighbours(values: Floats) -> Floats:
-    """The doubles around each of these, in their order, each once."""
+    """Return the doubles around each value, in their order, each once."""
     steps = np.arange(-AROUND, AROUND + 1)
     near = np.unique(ordinals(values)[:, None] + steps)
     return doubles(near[np.abs(near) <= ordinals(np.array([LARGEST]))])
 
 
 def spread() -> list[float]:
-    """Numbers of all sizes."""
+    """Return numbers of all sizes."""
     sizes = [m * 10.0**e for e in range(-6, 10) for m in (1.0, 2.5, 7.0)]
     return [0.0, *sizes, *(-size for size in sizes)]
 
@@ -71,12 +71,12 @@ def narrow(
 
 
 def _distance(low: Ordinals, high: Ordinals) -> NDArray[np.uint64]:
-    """Unsigned, since the line of all doubles is longer than the largest integer."""
+    """Return distances, unsigned: the line of doubles exceeds the largest integer."""
     return high.view(np.uint64) - low.view(np.uint64)
 
 
 def _between(low: Ordinals, high: Ordinals, points: int) -> Ordinals:
-    """Points at equal distances between each two."""
+    """Return points at equal distances between each `low` and `high`."""
     steps = np.arange(1, points + 1, dtype=np.uint64)
     parts = np.uint64(points + 1)
     whole, rest = np.divmod(_distance(low, high)[:, None], parts)

@@ -1,4 +1,4 @@
-"""The features of imported models: numbers, and categories that an encoder knows."""
+"""Makes the features of imported models: numbers, and categories of an encoder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def numeric(names: Sequence[str]) -> tuple[ir.Feature, ...]:
 
 
 def categorical(name: str, known: Iterable[Any], what: str) -> ir.Feature:
-    """A feature with plain categories; `what` cannot be done with others."""
+    """Return a feature with plain categories; `what` cannot be done with others."""
     categories = tuple(known)
     types = {type(category) for category in categories}
     if types <= {int, float} and all(float(c).is_integer() for c in categories):

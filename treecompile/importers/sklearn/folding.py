@@ -33,7 +33,7 @@ Imported = TypeVar("Imported", ir.Program, ir.ForestProgram)
 def fold(
     program: Imported, names: Sequence[str], steps: Sequence[Any], *, named: bool
 ) -> tuple[Imported, list[str]]:
-    """The program over raw columns, with notes about what the pipeline would refuse.
+    """Return the program over raw columns, and notes on what the pipeline refuses.
 
     `steps` are the fitted transformers before its trees, `named` says that they were
     fitted on a frame.
@@ -51,7 +51,7 @@ def fold(
 
 
 def _renumbered(member: ir.Member, tree: ir.Tree) -> ir.Member:
-    """A member with a folded tree: copies of a leaf become leaves of their own."""
+    """Return a member with a folded tree; copies of a leaf become separate leaves."""
     nodes: list[SplitNode | LeafNode] = []
     for node in tree.nodes:
         if isinstance(node, ir.Leaf):
@@ -67,7 +67,7 @@ def _renumbered(member: ir.Member, tree: ir.Tree) -> ir.Member:
 def _fold_all(
     trees: Sequence[ir.Tree], names: Sequence[str], steps: Sequence[Any], named: bool
 ) -> tuple[list[ir.Tree], list[str]]:
-    """All trees over the same raw columns; tests that they share are searched once."""
+    """Fold all trees over the same raw columns; search the tests they share once."""
     structure = Structure(names, steps)
     for tree in trees[:1]:
         if len(structure.columns) != len(tree.features):
@@ -120,7 +120,7 @@ def _refuse_two_meanings(structure: Structure, column: StepColumn, test: Test) -
 
 
 def _refused(side: Side, name: str) -> list[str]:
-    """What the pipeline would refuse in a raw column, and what the model does."""
+    """Note what the pipeline would refuse in a raw column, and what the model does."""
     if isinstance(side, Line):
         return []
     found = {"unknown categories": side.unseen, "missing values": side.missing}
@@ -158,13 +158,13 @@ def _feature(raw: RawColumn) -> ir.Feature:
     return categorical(raw.name, raw.categories, f"fold the {raw.encoder}")
 
 
-# A test of a transformed column as tests of the raw one, to be tried in turn: which way
-# a value goes that passes (True: left). The last has no test: all other values.
+# A test of a transformed column becomes links, tried in turn: each has a test of the
+# raw column, and the way of a value that passes (True: left). The last has no test.
 Link = tuple[ir.Condition | None, bool]
 
 
 def links_of(side: Side, source: int, feature: ir.Feature, usual: bool) -> list[Link]:
-    """The tests of one raw column. What the pipeline refuses goes the `usual` way."""
+    """Return the links for a test; a value that the pipeline refuses goes `usual`."""
     if isinstance(side, Chosen):
         unseen = usual if side.unseen is None else side.unseen
         missing = unseen if side.missing is None else side.missing
@@ -190,7 +190,7 @@ class _Todo:
     """A node that is still to be made."""
 
     where: int  # in the folded tree
-    origin: int  # in the given one
+    origin: int  # in the given tree
     links: Sequence[Link]  # its tests that remain
     box: Box  # the raw rows that get there
 
@@ -238,7 +238,7 @@ class _Folding:
         return len(self.made) - 1
 
     def _open(self, links: Sequence[Link], box: Box) -> list[Link]:
-        """The links that some row of the box passes."""
+        """Return the links that some row of the box passes."""
         found: list[Link] = []
         rest: Box | None = box
         for test, left in links:

@@ -1,4 +1,4 @@
-"""Import forests of scikit-learn, exactly as it evaluates them.
+"""Imports forests of scikit-learn, exactly as it evaluates them.
 
 Random forests, extremely randomised trees, bagged trees, AdaBoost and isolation
 forests. A leaf adds its shares of the classes, its mean, its weighted vote, or the
@@ -69,7 +69,7 @@ def _labels(
 
 
 def _mean(estimator: Any, names: Sequence[str], labels: tuple[ir.Label, ...]) -> Made:
-    """A random forest, or bagged trees: the mean of their shares or numbers.
+    """Import a random forest, or bagged trees: the mean of their shares or numbers.
 
     The sums start at 0, and the trees are added in their order.
     """
@@ -88,7 +88,7 @@ def _mean(estimator: Any, names: Sequence[str], labels: tuple[ir.Label, ...]) ->
 
 
 def _outputs(tree: Any, labels: int) -> tuple[int, ...]:
-    """The places of the classes that a tree knows: bagged ones may not know all."""
+    """Return the places of the classes a tree knows; a bagged one may lack some."""
     if len(tree.classes_) == labels:
         return tuple(range(labels))
     return tuple(int(place) for place in tree.classes_)
@@ -105,7 +105,7 @@ def _parallel(estimator: Any) -> list[str]:
 
 
 def _trees(estimator: Any) -> Iterator[tuple[Any, list[int] | None]]:
-    """The trees, and which columns each of them reads; None: all."""
+    """Yield the trees, and which columns each of them reads; None: all."""
     chosen = getattr(estimator, "estimators_features_", None)
     for place, tree in enumerate(estimator.estimators_):
         kind = type(tree).__name__
@@ -123,10 +123,10 @@ def _trees(estimator: Any) -> Iterator[tuple[Any, list[int] | None]]:
 
 
 def _votes(estimator: Any, names: Sequence[str], labels: tuple[ir.Label, ...]) -> Made:
-    """AdaBoost: each tree adds its weight to its class, and takes it from the others.
+    """Import AdaBoost: a tree adds its weight to its class, and subtracts it elsewhere.
 
-    The sums are divided by the sum of the weights. Of two classes, the sum of the first
-    is that of the second with the other sign, and the margin is their difference.
+    The sums are divided by the sum of the weights. With two classes, the sum of the
+    first is the negated sum of the second, and the margin is their difference.
     """
     features = numeric(names)
     is_pair = len(labels) == 2
@@ -167,7 +167,7 @@ OUTLIER, INLIER = -1, 1
 def _isolation(
     estimator: Any, names: Sequence[str], labels: tuple[ir.Label, ...]
 ) -> Made:
-    """The sum of the lengths of paths: a row with long ones is an inlier."""
+    """Import an isolation forest, which sums path lengths; inliers have long paths."""
     features = numeric(names)
     members = []
     lengths = zip(
@@ -199,7 +199,7 @@ def _isolation(
 
 
 def _cut(estimator: Any, most: float) -> float:
-    """The greatest sum of lengths that makes a row an outlier."""
+    """Return the greatest sum of lengths that makes a row an outlier."""
     from sklearn.ensemble._iforest import _average_path_length
 
     usual = _average_path_length([estimator._max_samples])
@@ -211,7 +211,7 @@ def _cut(estimator: Any, most: float) -> float:
         )
 
     def is_outlier(sums: Floats) -> Mask:
-        # As the library computes it: the rounding of each step matters.
+        # This is how the library computes it: the rounding of each step matters.
         found: Mask = -(2 ** (-np.divide(sums, denominator))) - estimator.offset_ < 0
         return found
 

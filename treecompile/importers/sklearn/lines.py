@@ -1,4 +1,4 @@
-"""Which numbers of a raw column go left at a test of the transformed one.
+"""Finds which numbers of a raw column go left at a test of the transformed one.
 
 The transformation is monotone, so the last double that goes left is found by bisection
 over all doubles. Bins, special numbers and holes divide the line first. Then the
@@ -27,7 +27,7 @@ from treecompile.model.errors import DataError
 
 
 def sides(probe: Probe, tests: Sequence[Test]) -> list[Side]:
-    """Which raw values go left at each test."""
+    """Return which raw values go left at each test."""
     found: dict[int, Side] = {}
     found |= probe.chosen(tests)
     found |= _LineSearch(probe, tests).found()
@@ -56,7 +56,7 @@ class _LineSearch:
                 self.lines.setdefault(source, []).append(place)
 
     def found(self) -> dict[int, Line]:
-        """The sides of all tests of numbers."""
+        """Return the sides of all tests of numbers."""
         lines, tests = self.lines, self.tests
         if not lines:
             return {}
@@ -84,7 +84,7 @@ class _LineSearch:
         return found
 
     def _domain(self, source: int) -> tuple[float, float]:
-        """The least and the greatest double that the pipeline transforms.
+        """Return the least and the greatest double that the pipeline transforms.
 
         All doubles, except for transformers that refuse some, as Box-Cox does those up
         to 0. A number outside goes where the nearest one inside goes.
@@ -117,7 +117,7 @@ class _LineSearch:
         return float(high[0]), float(low[1])
 
     def _holes(self, domains: dict[int, tuple[float, float]]) -> dict[int, set[float]]:
-        """Where a transformed number begins or ceases to exist, as log(x) at 0."""
+        """Find where a transformed number begins or ceases to exist: log(x) at 0."""
         gaps: list[int] = []
         low: list[float] = []
         high: list[float] = []
@@ -151,7 +151,7 @@ class _LineSearch:
     def _pieces(
         self, source: int, domain: tuple[float, float], holes: set[float]
     ) -> list[tuple[float, float]]:
-        """The line in pieces on each of which the transformation is monotone."""
+        """Cut the line into pieces on which the transformation is monotone."""
         raw = self.probe.structure.raw[source]
         cuts = raw.cuts | holes
         for point in raw.points:
@@ -164,7 +164,7 @@ class _LineSearch:
     def _bisected(
         self, tests: Sequence[Test], pieces: Sequence[Piece]
     ) -> list[list[tuple[float, bool]]]:
-        """Each piece as one or two: their ends, and whether they go left."""
+        """Divide each piece at its edge, if any: the ends, and whether they go left."""
         low = np.array([piece.low for piece in pieces])
         high = np.array([piece.high for piece in pieces])
         sources = np.array([piece.source for piece in pieces], dtype=np.intp)
@@ -245,7 +245,7 @@ class _Extremes:
         self.later_bottoms = np.minimum.accumulate(z[::-1])[::-1]
 
     def first_wrong(self, test: Test, line: Line, values: Floats) -> int | None:
-        """The place of a number that does not go where the line says."""
+        """Return the place of a number that does not go where the line says."""
         if self.is_whole and len(line.lefts) == 2 and self._holds(test, line, values):
             return None
         said = np.array(line.lefts)[np.searchsorted(line.ends, values)]
@@ -268,7 +268,7 @@ class _Extremes:
 
 
 def _joined(parts: Sequence[tuple[float, bool]], missing: bool) -> Line:
-    """Neighbouring parts that go the same way become one."""
+    """Join neighbouring parts that go the same way."""
     ends: list[float] = []
     lefts: list[bool] = []
     for end, left in parts:

@@ -1,4 +1,4 @@
-"""What the preprocessing makes of values: asked from the transformers themselves.
+"""Finds what the preprocessing makes of values, by asking the transformers.
 
 A test `z <= t` of the tree is about a transformed number z. Of a categorical column,
 every known category, an unseen one and a missing one are transformed and compared.
@@ -30,7 +30,7 @@ class Test:
     A test of codes has a tuple instead of a limit: these go left, or all others do.
     """
 
-    column: int  # of the transformed columns
+    column: int  # its place among the transformed columns
     limit: float | tuple[float, ...]
     missing_left: bool  # and all other codes
 
@@ -68,7 +68,7 @@ class Probe:
     def transformed(
         self, changed: Mapping[int, Sequence[Any] | Floats], rows: int
     ) -> Floats:
-        """The transformed columns of rows that differ in some raw columns."""
+        """Return the transformed columns of rows that differ in some raw columns."""
         data = {}
         for place, raw in enumerate(self.structure.raw):
             values: Any = changed.get(place)
@@ -94,7 +94,7 @@ class Probe:
         return found
 
     def at(self, sources: Positions, values: Floats) -> Floats:
-        """The transformed row of each value of a raw column.
+        """Return the transformed row of each value of a raw column.
 
         Columns do not depend on each other, so one row probes a value of each.
         """
@@ -136,7 +136,7 @@ class Probe:
         return found
 
     def _values(self, source: int, raw: RawColumn) -> dict[str, Floats | None]:
-        """The transformed categories of a column, and what is not one of them."""
+        """Transform the categories of a column, an unseen value and a missing one."""
         known = list(raw.categories)
         unseen = self.attempt(source, _unseen(known))
         if raw.knows_none and raw.knows_nan:
@@ -152,7 +152,7 @@ class Probe:
         }
 
     def attempt(self, source: int, value: Any) -> Floats | None:
-        """The transformed value; None if the pipeline refuses it."""
+        """Return the transformed value; None if the pipeline refuses it."""
         try:
             return self.transformed({source: [value]}, 1)
         except (TypeError, ValueError):
@@ -170,7 +170,7 @@ def goes_left(test: Test, z: Any) -> Mask:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Without warnings about strange values, and without refusing infinite ones."""
+    """Silence warnings about strange values, and let infinite ones pass."""
     from sklearn import config_context
 
     with (
@@ -189,7 +189,7 @@ def _usual(raw: RawColumn) -> Any:
 
 
 def _unseen(known: Sequence[Any]) -> Any:
-    """A category that is none of the known ones, of their type."""
+    """Return a category that is none of the known ones, of their type."""
     if all(isinstance(each, str) for each in known):
         return "?" * (max(map(len, known), default=0) + 1)
     if all(isinstance(each, bool) for each in known):

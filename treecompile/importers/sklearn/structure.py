@@ -1,4 +1,4 @@
-"""Which raw column each column of a preprocessing step comes from.
+"""Finds the raw column from which each column of a preprocessing step comes.
 
     make_column_transformer((StandardScaler(), ["age"]), (OneHotEncoder(), ["job"]))
 
@@ -42,7 +42,7 @@ class RawColumn:
     """What the transformers know about a raw column."""
 
     name: str
-    categories: dict[Any, None] = field(default_factory=dict)  # of its encoders
+    categories: dict[Any, None] = field(default_factory=dict)  # its encoders know them
     encoder: str = ""  # the transformer that takes it for categories
     knows_none: bool = False  # None is a category of its own there
     knows_nan: bool = False
@@ -61,7 +61,7 @@ class Structure:
         self.columns = columns
 
     def follow(self, step: Any, columns: list[StepColumn]) -> list[StepColumn]:
-        """The columns that a transformer makes of the given ones."""
+        """Return the columns that a transformer makes of the given ones."""
         if step is None or step == "passthrough":
             return columns
         if step == "drop":
@@ -122,7 +122,7 @@ class Structure:
         return [_through(step, columns[place]) for place in step.features_]
 
     def _note_missing(self, step: Any, columns: Sequence[StepColumn]) -> None:
-        """A value that means missing is one of its own, among numbers and texts."""
+        """Note a value that means missing, such as -1 or "?", for its raw columns."""
         marker = step.missing_values
         if is_missing(marker):
             return

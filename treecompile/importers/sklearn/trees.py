@@ -1,4 +1,4 @@
-"""Import trees of scikit-learn, exactly as it evaluates them.
+"""Imports trees of scikit-learn, exactly as it evaluates them.
 
 scikit-learn rounds every input to a 32-bit float before it compares. The import moves
 each threshold to the double that decides the same for every double: the largest that
@@ -68,7 +68,7 @@ def refuse_categorical(estimator: Any) -> None:
 def column_names(
     estimator: Any, given: Sequence[str] | None, *, inner: bool
 ) -> list[str]:
-    """The names of the columns; those of an `inner` model are made up."""
+    """Return the names of the columns; those of an `inner` model are made up."""
     if inner:
         return [f"z{i}" for i in range(estimator.n_features_in_)]
     return feature_names_of(estimator, given)
@@ -84,7 +84,7 @@ def feature_names_of(estimator: Any, given: Sequence[str] | None) -> list[str]:
 
 
 def labels_of(estimator: Any, given: Sequence[ir.Label] | None) -> tuple[ir.Label, ...]:
-    """The labels of a classifier; none of a regressor."""
+    """Return the labels of a classifier; none of a regressor."""
     if not hasattr(estimator, "classes_"):
         if given is not None:
             kind = type(estimator).__name__
@@ -142,7 +142,7 @@ def nodes_of(
     *,
     never_missing: bool = False,
 ) -> list[SplitNode | LeafNode]:
-    """The nodes of a tree of a forest; `values` is what each of them adds.
+    """Return the nodes of a tree of a forest; `values` is what each of them adds.
 
     `columns` are those that the tree reads. If they are `never_missing`, scikit-learn
     does not look at where a missing value would go.
@@ -186,7 +186,7 @@ def _stats(estimator: Any, position: int, labels: tuple[ir.Label, ...]) -> ir.St
         sse = float(tree.impurity[position]) * weight if squared else None
         return ir.Moments(weight, float(tree.value[position, 0, 0]) + 0.0, sse)
     counts = tree.value[position, 0, : len(labels)] * weight
-    # Shares times the weight: round to whole numbers where they were whole.
+    # The counts are shares times the weight: restore whole numbers.
     whole = np.round(counts)
     counts = np.where(np.abs(counts - whole) < 1e-6, whole, counts)
     return ir.ClassCounts(tuple(float(count) for count in counts))

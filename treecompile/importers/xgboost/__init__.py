@@ -1,7 +1,7 @@
-"""Import models of XGBoost, exactly as it evaluates them.
+"""Imports models of XGBoost, exactly as it evaluates them.
 
-They are read from the JSON or UBJSON that it saves, so it need not be installed. It
-rounds every number to a 32-bit float before it compares it, and adds 32-bit floats.
+They are read from the JSON or UBJSON that XGBoost saves, so it need not be installed.
+It rounds every number to a 32-bit float before comparing it, and adds 32-bit floats.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def read(
     missing: float = nan,
     iterations: int | None = None,
 ) -> ir.NotedForest:
-    """A model from the JSON or UBJSON that `save_model` writes.
+    """Read a model from the JSON or UBJSON that `save_model` writes.
 
     The file has no labels. Unless they are given, they are the numbers from 0. After
     early stopping, a file of XGBClassifier and the like is read up to its best
@@ -52,7 +52,7 @@ def from_object(
     labels: Iterable[Any] | None = None,
     missing: float | None = None,
 ) -> ir.NotedForest:
-    """A fitted Booster, XGBClassifier, XGBRegressor or XGBRanker.
+    """Import a fitted Booster, XGBClassifier, XGBRegressor or XGBRanker.
 
     After early stopping, the trees that `predict` uses are imported: all of a Booster,
     and those up to the best iteration of the others. Unless `missing` is given, it is
@@ -140,7 +140,7 @@ def _check_missing(missing: float) -> None:
 
 
 def _booster(learner: Section) -> tuple[Section, Section | None]:
-    """The trees, and the part with their weights, of DART."""
+    """Return the section of the trees and, for DART, the one with their weights."""
     booster = learner.part("gradient_booster")
     name = booster.text("name")
     if name == "dart":
@@ -153,7 +153,7 @@ def _booster(learner: Section) -> tuple[Section, Section | None]:
 
 
 def _used(model: Section, outputs: int, iterations: int | None) -> int:
-    """The number of trees of these iterations."""
+    """Return the number of trees in so many iterations; None: all of them."""
     trees = len(model.items("trees"))
     if iterations is None:
         return trees
@@ -175,7 +175,7 @@ def _is_of_sklearn(learner: Section) -> bool:
 
 
 def _best(learner: Section, always: bool = False) -> int | None:
-    """The number of iterations up to the best one, where `predict` stops at it."""
+    """Return the iterations up to the best one, if `predict` stops there; or None."""
     if "attributes" not in learner or not (always or _is_of_sklearn(learner)):
         return None
     attributes = learner.part("attributes")

@@ -1,4 +1,4 @@
-"""The parts of a model file of XGBoost, checked as they are taken out."""
+"""Reads the parts of a model file of XGBoost, and checks them when they are taken."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from treecompile.model.file.limits import check_text
 
 INTEGER = re.compile(r"-?\d{1,9}", re.ASCII)
 NUMBER = re.compile(r"[-+]?\d+\.?\d*([eE][-+]?\d+)?", re.ASCII)
-LARGEST = 2**62  # of an integer
+LARGEST = 2**62  # greatest integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Section:
         return found
 
     def integer(self, key: str, default: str | None = None) -> int:
-        """An integer that is written as text, as all parameters are."""
+        """Return an integer that is written as text, as all parameters are."""
         if default is not None and key not in self.record:
             return int(default)
         text = self.text(key)
@@ -122,7 +122,7 @@ def is_model(beginning: bytes) -> bool:
 
 
 def parsed(data: bytes) -> Section:
-    """The object `learner` of a model file."""
+    """Return the object `learner` of a model file."""
     check_bytes(data)
     is_binary = re.match(rb"\{[iUIlL]\x00*\x07", data[:20]) is not None
     record = ubjson.parsed(data) if is_binary else _json(data)
@@ -155,7 +155,7 @@ def _json(data: bytes) -> Any:
 
 
 def single(text: str, where: str) -> float:
-    """A finite 32-bit float that is written as text."""
+    """Return a finite 32-bit float that is written as text."""
     if NUMBER.fullmatch(text):
         with np.errstate(over="ignore"):
             found = float(np.float32(float(text)))

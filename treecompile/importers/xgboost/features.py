@@ -1,4 +1,4 @@
-"""The features of an XGBoost model: numbers, codes or categories."""
+"""Reads the features of an XGBoost model: numbers, codes or categories."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def columns(
     names: Sequence[str],
     tests: Iterable[tuple[int, Sequence[int] | None]],
 ) -> boosted.Columns:
-    """The features, from what the file says of them and from the tests of all trees.
+    """Return the features, from the file's lists and from the tests of all trees.
 
     A test is the place of its feature, and the codes that go right; None: a number.
     """
@@ -80,7 +80,7 @@ def _coded(name: str, codes: Sequence[int]) -> ir.Feature:
 def _categories(
     model: Section, names: Sequence[str]
 ) -> dict[int, Sequence[ir.Category]]:
-    """The categories that the file has: since XGBoost 3.1, those of a data frame."""
+    """Return the categories in the file: since XGBoost 3.1, those of a data frame."""
     if "cats" not in model:
         return {}
     encoded = model.part("cats").parts("enc")
@@ -98,11 +98,11 @@ def _categories(
 
 
 def _texts(encoded: Section, name: str) -> Sequence[ir.Category]:
-    """Texts: their bytes one after another, and where each begins."""
+    """Read texts, stored as all their bytes and where each text begins."""
     offsets = encoded.integers("offsets")
     values = [value % 256 for value in encoded.integers("values")]
     if any(value > 127 for value in values):
-        # Of a data frame of pandas, XGBoost takes as many bytes as there are letters.
+        # From a pandas frame, XGBoost takes as many bytes of a text as it has letters.
         raise ModelFileError(
             f"feature {name!r}: XGBoost garbles categories with letters that are not"
             " ASCII when it stores them: rename the categories and train again"

@@ -1,4 +1,4 @@
-"""What the objectives of XGBoost make of a margin, and where the sums start."""
+"""Reads how an objective of XGBoost makes answers of margins, and the sums' start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _same(score: float) -> float:
 
 
 def _logit(score: float) -> float:
-    """The margin of a probability, rounded to 32 bits after every operation."""
+    """Return the margin of a probability, rounded to 32 bits after every operation."""
     odds = float(SINGLE(1) / SINGLE(score) - SINGLE(1)) if 0 < score < 1 else 0.0
     if not odds > 0:
         raise ModelFileError(
@@ -41,7 +41,7 @@ def _log(score: float) -> float:
     return log_single(score)
 
 
-# The link, and the margin that the parameter base_score means.
+# The link of each objective, and the function from base_score to a margin.
 LINKS: dict[str, tuple[ir.Link, Callable[[float], float]]] = {
     "binary:logistic": (ir.Link.LOGISTIC, _logit),
     "binary:logitraw": (ir.Link.IDENTITY, _same),
@@ -101,7 +101,7 @@ def objective(learner: Section, labels: Iterable[Any] | None) -> boosted.Objecti
 
 
 def _scores(parameters: Section, outputs: int) -> list[float]:
-    """The parameter base_score: one number, or since XGBoost 3.1 one of each output."""
+    """Return base_score for each output; before XGBoost 3.1, it is one number."""
     text = parameters.text("base_score")
     where = "learner_model_param.base_score"
     if not text.startswith("["):
@@ -113,7 +113,7 @@ def _scores(parameters: Section, outputs: int) -> list[float]:
 
 
 def _cut() -> float:
-    """The greatest margin whose probability, in 32 bits, is not above 0.5."""
+    """Return the greatest margin whose probability, in 32 bits, is not above 0.5."""
 
     def is_first(margin: float) -> bool:
         return not SINGLE(1) / (SINGLE(exp(-margin)) + SINGLE(1)) > SINGLE(0.5)

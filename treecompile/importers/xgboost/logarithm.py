@@ -1,7 +1,7 @@
-"""The logarithm of a 32-bit float, as the C library of GNU computes it.
+"""Computes the logarithm of a 32-bit float, as the C library of GNU does.
 
 XGBoost starts its sums at the logarithm of a parameter. The last bit of a logarithm
-depends on the library that computes it, so the one of XGBoost on Linux is here. Its
+depends on the library that computes it; this is the one XGBoost uses on Linux. Its
 table and its polynomial are those of Arm's Optimized Routines (MIT licence).
 """
 
@@ -41,7 +41,7 @@ FIRST = 0x3F33_0000  # the bits of the least number of the first interval
 
 
 def log_single(number: float) -> float:
-    """The logarithm of a 32-bit float above 0."""
+    """Return the logarithm of a 32-bit float above 0."""
     mantissa, exponent = frexp(number)
     bits = int(np.float32(mantissa).view(np.int32))  # of a number from 0.5 to 1
     power = (bits - FIRST) >> 23

@@ -1,4 +1,4 @@
-"""The trees of an XGBoost model."""
+"""Reads the trees of an XGBoost model."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class NodeLists:
     sets: dict[int, list[int]]  # the codes that go right, of each categorical test
 
     def splits(self) -> Iterator[int]:
-        """The tests that a row can reach."""
+        """Yield the tests that a row can reach."""
         waiting = [0]
         while waiting:
             place = waiting.pop()
@@ -104,7 +104,7 @@ def raw_tree(tree: Section, features: int) -> NodeLists:
 
 
 def _measures(tree: Section, key: str, count: int) -> list[float]:
-    """Numbers that decide nothing: 0 for each that the file does not have."""
+    """Return numbers that decide nothing; zeros if the file does not have them."""
     return tree.singles(key, count) if key in tree else [0.0] * count
 
 
@@ -137,7 +137,7 @@ def _sets(tree: Section, count: int) -> dict[int, list[int]]:
 def tree(
     raw: NodeLists, columns: boosted.Columns, output: int, added: Addition
 ) -> ir.Member:
-    """A tree, as a member of the forest that adds to an output."""
+    """Return a tree, as a member of the forest that adds to an output."""
     unused = LeafNode((0.0,))
     nodes: list[SplitNode | LeafNode] = [unused] * len(raw.left)
     nodes[0] = _leaf(raw, 0, added)
@@ -163,7 +163,7 @@ def _leaf(raw: NodeLists, place: int, added: Addition) -> LeafNode:
 
 
 def _test(raw: NodeLists, place: int, columns: boosted.Columns) -> ir.Condition:
-    """The test that leads to the left child."""
+    """Return the test that leads to the left child."""
     index, missing = raw.features[place], bool(raw.default_left[place])
     if place not in raw.sets:
         limit = raw.conditions[place]

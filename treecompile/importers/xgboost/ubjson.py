@@ -14,7 +14,7 @@ import numpy as np
 from treecompile.model.errors import ModelFileError
 
 MOST_NESTED = 32
-MOST_PARTS = 4_000_000  # besides the numbers of arrays of one type
+MOST_PARTS = 4_000_000  # values, without the numbers of typed arrays
 NUMBERS = {
     b"i": ">i1",
     b"U": ">u1",
@@ -83,7 +83,7 @@ class _Binary:
         return found
 
     def count(self) -> int:
-        """The length of a text, or of a list."""
+        """Return the length of a text, or of a list."""
         mark = self.take(1)
         if mark not in INTEGERS:
             raise self.fault("expected an integer")

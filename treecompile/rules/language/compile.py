@@ -1,4 +1,4 @@
-"""Script -> Program: names and values are checked against the declarations.
+"""Compiles a parsed Script into a Program, and checks it against its declarations.
 
 Every name must be declared, and every value must fit its feature. A rule that can never
 hold is an error, since its author must have meant something else.
@@ -35,8 +35,8 @@ from treecompile.rules.language.syntax import (
     at,
 )
 
-SHOWN = 10  # ids that a note lists
-MOST_COUNTS = 10_000_000  # of all rules
+SHOWN = 10  # how many ids a note lists
+MOST_COUNTS = 10_000_000  # counts of all rules together
 
 
 def compile_script(script: Script) -> ir.NotedProgram:
@@ -78,7 +78,7 @@ def _texts(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 
 def _dates(tokens: Sequence[Token], features: Sequence[ir.Feature]) -> tuple[str, ...]:
-    """The columns of dates, whose features must be numbers."""
+    """Return the columns of dates; refuse features of them that are not numbers."""
     for token in tokens:
         computed = derived(_texts([token]))
         for feature in features:
@@ -106,7 +106,7 @@ def _feature(declaration: Declaration) -> ir.Feature:
 
 
 def _values(declaration: Declaration, what: str) -> tuple[type, tuple[ir.Label, ...]]:
-    """The type of the declared values, and the values."""
+    """Return the type of the declared values, and the values."""
     tokens = declaration.values or ()
     kind = common_type(tokens, declaration.type, declaration.is_target)
     values = tuple(typed(token, kind) for token in tokens)
@@ -126,7 +126,7 @@ def _check_distinct(
 
 
 def _check_size(script: Script, target: Declaration, labels: int) -> None:
-    """Each rule has a count for each label: many of both exceed the memory."""
+    """Refuse more counts than fit in memory: each rule has one for each label."""
     rules = len(script.rules) + 1
     if rules * labels > MOST_COUNTS:
         raise at(
@@ -150,7 +150,7 @@ class _RuleCompiler:
         self.edited: list[str] = []  # ids of the rules whose counts are dropped
 
     def rules(self, script: Script) -> tuple[ir.Rule, ...]:
-        """All rules, the default last."""
+        """Return all rules, the default last."""
         last = script.default
         taken = self._ids((*script.rules, last))
         free = (f"R{i}" for i in count(1 + _highest_number(taken)))
@@ -162,7 +162,7 @@ class _RuleCompiler:
         return (*rules, self._rule(last, identity))
 
     def _ids(self, statements: Sequence[Statement]) -> set[str]:
-        """The ids that are in use; that of the default, even if it is not written."""
+        """Return the ids in use, with the default's even if it is not written."""
         taken: dict[str, Token] = {}
         if statements[-1].identity is None:
             taken[DEFAULT_ID] = statements[-1].value
@@ -263,7 +263,7 @@ def _moments(evidence: StatedCounts) -> ir.Moments:
 
 
 def _weight(token: Token) -> float:
-    """A weight that a model file can hold, too."""
+    """Return a weight, which must be one that a model file can hold."""
     found = number(token)
     if found and not LEAST_WEIGHT <= found <= MOST_WEIGHT:
         most = f"{LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
@@ -279,6 +279,6 @@ def _squares(token: Token) -> float:
 
 
 def _highest_number(ids: Iterable[str]) -> int:
-    """The highest number of the ids R1, R2, ...; absurdly high ones do not count."""
+    """Return the highest number of the ids R1, R2, ...; absurd ones do not count."""
     numbers = [int(i[1:]) for i in ids if i[:1] == "R" and i[1:].isdigit()]
     return max((n for n in numbers if n < 10**30), default=0)

@@ -1,4 +1,4 @@
-"""Tokens and tests as written -> names, values and conditions of the IR.
+"""Turns tokens and tests as written into names, values and conditions of the IR.
 
 The IR has `<=` and `>` for ordered values, `in` and `not in` for categories. The other
 comparisons are expressed exactly: `x < 5` is `x <= 4.999999999999999`, the double just
@@ -40,7 +40,7 @@ TYPE_NAMES = {
 
 
 def name(token: Token) -> str:
-    """The text that a bare name or a quoted string stands for."""
+    """Return the text that a bare name or a quoted string stands for."""
     if token.type != "STRING":
         return str(token)
     try:
@@ -59,7 +59,7 @@ def name(token: Token) -> str:
 
 
 def value(token: Token) -> ir.Label:
-    """A category or a label; its type follows from how it is written."""
+    """Return a category or a label; its type follows from how it is written."""
     if token.type in ("TRUE", "FALSE"):
         return token.type == "TRUE"
     if token.type == "NUMBER":
@@ -68,7 +68,7 @@ def value(token: Token) -> ir.Label:
 
 
 def number(token: Token) -> float:
-    """A finite double."""
+    """Return a number, which must be a finite double."""
     if token.type != "NUMBER":
         raise at(token, f"expected a number, found {token}")
     found = float(token)
@@ -78,7 +78,7 @@ def number(token: Token) -> float:
 
 
 def typed(token: Token, kind: type) -> ir.Label:
-    """A value of a given type. Only a whole number is converted, to a float."""
+    """Return a value of a given type; only a whole number is converted, to a float."""
     found = value(token)
     if kind is float and type(found) is int:
         return number(token)
@@ -91,7 +91,7 @@ def typed(token: Token, kind: type) -> ir.Label:
 def common_type(
     tokens: Sequence[Token], declared: Token | None, is_target: bool
 ) -> type:
-    """The type of a set of values: as declared, else as they are written."""
+    """Return the type of a set of values: as declared, else as they are written."""
     if declared is not None:
         return DECLARED_TYPES[declared.type]
     kinds = {type(value(token)) for token in tokens}
@@ -118,7 +118,7 @@ def common_type(
 
 
 def unknown(token: Token, what: str, known: Sequence[ir.Label]) -> RulesError:
-    """An error for a name that is not declared, with the closest one that is."""
+    """Return an error for a name that is not declared, with the closest known one."""
     texts = [literal(item) for item in known]
     sought = token.lower()
     by_case = [text for text in texts if text.lower() == sought]
@@ -151,7 +151,7 @@ class ConditionReader:
         self.named = 0  # categories in the conditions so far
 
     def conditions(self, test: Test) -> tuple[Token, tuple[ir.Condition, ...]]:
-        """The token of the feature, and at least one condition on it."""
+        """Return the token of the feature, and at least one condition on it."""
         if isinstance(test, Presence):
             index = self._index(test.feature)
             feature = self.features[index]
@@ -183,7 +183,7 @@ class ConditionReader:
         return token.type in ("NAME", "STRING") and name(token) in self.indices
 
     def _oriented(self, test: Comparison) -> tuple[Token, list[tuple[str, Token]]]:
-        """The feature, and each sign and value as if the feature were on the left."""
+        """Return the feature, and signs and values as if it were on the left."""
         signs = [sign.type for sign in test.signs]
         if len(signs) == 2:
             low, feature, high = test.operands

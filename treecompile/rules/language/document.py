@@ -1,7 +1,7 @@
-"""Files that hold a model: a model file, a `.rules` file, or a Markdown document.
+"""Reads files that hold a model: model files, `.rules` files and Markdown documents.
 
 The rules of a document are in one fenced block. Everything outside it is blanked, not
-cut away, so that lines and columns in messages are those of the document.
+cut away, so that messages have the lines and columns of the document.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MODEL = (".json",)
 BEGINNING = 1 << 16  # bytes
 MARK = re.compile(rb'"format"\s*:\s*"treecompile model"')
 
-# A line that was meant as such a fence: indented, in a list, or with more words.
+# A line that was meant to begin a block of rules, but is indented or has more text.
 NEAR_MISS = re.compile(rf"[\W\d]*(?:`{{3}}|~{{3}})\W*{INFO}\b", re.IGNORECASE)
 
 
@@ -56,9 +56,9 @@ class RuleSource:
 
     program: Program
     messages: tuple[str, ...] = ()  # for the author
-    notes: Notes = field(default_factory=dict)  # that people wrote in a document
-    origin: Program | None = None  # that the document was made from
-    former: Program | None = None  # that the rules were edited from: now, or earlier
+    notes: Notes = field(default_factory=dict)  # what people wrote in a document
+    origin: Program | None = None  # the model that the document was made from
+    former: Program | None = None  # the model before the rules were edited, if ever
 
     @property
     def is_edited(self) -> bool:
@@ -67,20 +67,20 @@ class RuleSource:
 
 
 def read_model(path: str | Path) -> tuple[AnyProgram, tuple[str, ...]]:
-    """The tree, rules or forest in a file of any kind, and notes for its author."""
+    """Read the tree, rules or forest in a file of any kind, and notes on it."""
     if not is_rules(path):
         return read_any_program(path), ()
     return read_source(path)
 
 
 def read_source(path: str | Path) -> NotedProgram:
-    """The tree or the rules in a file of any kind, and notes for its author."""
+    """Read the tree or rules in a file of any kind, and notes for its author."""
     found = read_whole(path)
     return NotedProgram(found.program, found.messages)
 
 
 def read_whole(path: str | Path) -> RuleSource:
-    """All that a file of any of the three kinds says."""
+    """Read all that a file of any of the three kinds says."""
     if not is_rules(path):
         return RuleSource(read_program(path))
     text = read_text(path, RulesError)
@@ -97,7 +97,7 @@ def loads(text: str, is_markdown: bool = False) -> NotedProgram:
 
 
 def loads_whole(text: str, is_markdown: bool = False) -> RuleSource:
-    """The same, and what else the document says.
+    """Compile rules, and read what else a document says.
 
     A document whose rules were not edited is the model that it was made from.
     """
@@ -142,7 +142,7 @@ def _compiled(text: str) -> NotedProgram:
 
 
 def block(text: str) -> str:
-    """A Markdown document in which all but its block of rules is blanked."""
+    """Blank everything in a Markdown document except its block of rules."""
     kept: list[str] = []
     opened, start = "", 0  # the fence of the current block, and its line
     rules_at = 0  # the line where the block of rules begins

@@ -1,4 +1,4 @@
-"""The counts behind a rule, and the checksum that ties them to it.
+"""Ties the counts behind a rule to the rule, by a checksum.
 
 Counts hold only for the conditions and the conclusion they were counted for. The text
 carries a short checksum of all three, for example `[yes: 4 @15e964]`, and counts whose
@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from treecompile.model import ir
 from treecompile.rules.seals import ConditionTexts, digest
 
-ALGORITHM = "rules"  # of a program that was written, not learned
+ALGORITHM = "rules"  # the algorithm of a program that was written, not learned
 DIGITS = 6
 
 
 def assumed_stats(value: ir.Label, labels: Sequence[ir.Label]) -> ir.Stats:
-    """The statistics of a rule without counts: certain of its conclusion."""
+    """Return the statistics of a rule without counts: certain of its conclusion."""
     if not labels:
         assert isinstance(value, float)
         return ir.Moments(1.0, value, None)
@@ -40,7 +40,7 @@ class Checksums:
         self.texts = ConditionTexts(features)
 
     def checksum(self, rule: ir.Rule) -> str:
-        """The id of the rule and the order of its conditions do not matter."""
+        """Return the checksum of a rule, whatever its id and order of conditions."""
         stats = rule.stats
         if isinstance(stats, ir.ClassCounts):
             pairs = zip(self.labels, stats.weights, strict=True)

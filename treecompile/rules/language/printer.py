@@ -1,4 +1,4 @@
-"""Program -> rules as text that `syntax` reads back, with every double exact.
+"""Prints a program as rules that `syntax` reads back, with every double exact.
 
 A tree is printed as one rule per leaf. The tests of each feature are merged, and rules
 that can never hold are left out; no prediction changes.
@@ -35,7 +35,10 @@ TYPES = {
 
 
 def print_rules(program: ir.Program, rules: ir.RuleSet | None = None) -> str:
-    """The whole text: declarations, rules (merged, if at hand), and the default."""
+    """Return the whole text: declarations, rules and default.
+
+    `rules` are the merged rules of the program, if they are at hand.
+    """
     rules = rules or flatten(program.body)
     lines = [_target(program)]
     if program.na_values:
@@ -56,14 +59,14 @@ def print_rules(program: ir.Program, rules: ir.RuleSet | None = None) -> str:
 
 
 def word(text: str) -> str:
-    """A name or a category, in quotes only if it needs them."""
+    """Return a name or a category, in quotes only if it needs them."""
     if BARE.fullmatch(text) and text.isprintable() and text.lower() not in KEYWORDS:
         return text
     return words.quoted(text)
 
 
 def literal(item: ir.Label) -> str:
-    """A category or a label, written so that its type can be read from it."""
+    """Return a category or a label, written so that its type can be read from it."""
     if isinstance(item, bool):
         return "true" if item else "false"
     return word(item) if isinstance(item, str) else repr(item)
@@ -89,7 +92,7 @@ def _feature(feature: ir.Feature) -> str:
 
 
 def _wrapped(line: str) -> str:
-    """A long declaration on several lines, broken after commas."""
+    """Break a long declaration into several lines, after commas."""
     if len(line) <= WIDTH:
         return line
     lines, current = [], ""
@@ -143,7 +146,7 @@ class _Printer:
         return f"{value} [{text} @{self.checksums.checksum(rule)}]"
 
     def _test(self, tests: tuple[ir.Condition, ...]) -> str:
-        """The merged tests of one feature: one, or both bounds of an interval."""
+        """Print the merged tests of one feature: one, or both bounds of an interval."""
         first = tests[0]
         feature = self.rules.features[first.feature]
         shown = self.names[first.feature]
@@ -164,7 +167,7 @@ class _Printer:
 
 
 def _edge(test: ir.Condition, feature: ir.Feature) -> tuple[str, str]:
-    """The comparison sign and the threshold, in the shorter of two equivalent forms.
+    """Return the comparison sign and the threshold, in the shorter equivalent form.
 
     `x <= 4.999999999999999` and `x < 5` agree on every double.
     """

@@ -1,4 +1,4 @@
-"""The text of a rule document is bound: it cannot say what the rules do not.
+"""Binds the text of a rule document, so that it cannot say what the rules do not.
 
 People edit the block of rules and write notes. All other lines are as treecompile wrote
 them, or the document is refused. A comment at its end, the record, has a checksum for
@@ -42,9 +42,9 @@ EXPLANATION = (
     " `treecompile build` reads it."
 )
 WIDTH = 88
-DIGEST = 3  # bytes of the checksum of a line
-THE_MODEL = "the model"  # what a note can be about, besides a rule
-STRUCK = ", struck"  # behind the id of a rule that is gone
+DIGEST = 3  # bytes in the checksum of a line
+THE_MODEL = "the model"  # what a note is about, if not about a rule
+STRUCK = ", struck"  # appended to the id of a rule that is gone
 PLACE = re.compile(rf"<!-- note on ({THE_MODEL}|[A-Za-z0-9]{{1,40}}(?:{STRUCK})?) -->")
 MOST_RULES = 5_000  # of a model that is remembered: packing more takes seconds
 KEYS = ("lines", "model", "former", "check")
@@ -55,17 +55,17 @@ OURS = re.compile(r"^Model SHA-256: `[0-9a-f]{64}`, written by treecompile \d", 
 
 NO_BLOCK = (0, 0)
 
-Notes = Mapping[str, str]  # by what they are about; lines that begin with >
+Notes = Mapping[str, str]  # by their subject; lines that begin with >
 
 
 def place_of(name: str, notes: Notes) -> str:
-    """The place of a note in a document: its mark, and below it the note, if any."""
+    """Return the place of a note: its mark, and below it the note, if there is one."""
     mark = f"<!-- note on {name} -->"
     return f"{mark}\n{notes[name]}" if name in notes else mark
 
 
 def moved(notes: Notes, old: Program, new: Program) -> Notes:
-    """Notes on the rules of one program, moved to those of another.
+    """Move notes on the rules of one program to the rules of another.
 
     Rules are matched by seal, then by id. A note on a rule that is gone is kept.
     """
@@ -82,13 +82,13 @@ def moved(notes: Notes, old: Program, new: Program) -> Notes:
 class Record:
     """What the record of a document says."""
 
-    program: Program | None  # that the document was made from; None: too large
-    former: Program | None  # that the rules were edited from, if they were
+    program: Program | None  # the document's origin; None: too large
+    former: Program | None  # before the rules were edited, if they were
 
 
 @dataclass(slots=True)
 class DocumentLines:
-    """The lines of a document by what they are, without the record."""
+    """The lines of a document, sorted by their kind, without the record."""
 
     block: list[str] = field(default_factory=list)  # the rules as they are now
     notes: dict[str, str] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class DocumentLines:
 
 
 def with_record(text: str, program: Program, former: Program | None = None) -> str:
-    """A document with its record; one without a block of rules needs none."""
+    """Add the record to a document; one without a block of rules needs none."""
     lines = text.rstrip("\n").split("\n")
     found = sort_lines(lines)
     if not found.block:
@@ -137,12 +137,12 @@ CHECKED = re.compile(r"<!-- treecompile check ([0-9a-f]{64}) -->")
 
 
 def with_check(text: str) -> str:
-    """A document that has no rules, with a checksum of its text at the end."""
+    """Add a checksum at the end of a document that has no rules."""
     return f"{text.rstrip()}\n\n<!-- treecompile check {_digest(text)} -->\n"
 
 
 def is_as_written(text: str) -> bool:
-    """Whether such a document has the text that treecompile wrote."""
+    """Whether a document without rules has the text that treecompile wrote."""
     rest, _, last = text.rstrip().rpartition("\n")
     found = CHECKED.fullmatch(last)
     return found is not None and found[1] == _digest(rest)
@@ -157,9 +157,9 @@ def _digest(text: str) -> str:
 
 
 def read_record(text: str) -> tuple[Record | None, Notes]:
-    """The record of a document whose text is as it was written, and its notes.
+    """Return the record and notes of a document; refuse text that was edited.
 
-    There is no record in a document that a person wrote.
+    The record is None in a document that a person wrote.
     """
     lines = text.split("\n")
     heads = [n for n, line in enumerate(lines) if line.startswith(HEAD)]
@@ -200,7 +200,7 @@ def read_record(text: str) -> tuple[Record | None, Notes]:
 
 
 def _parts(lines: Sequence[str]) -> dict[str, str]:
-    """The values of a record by key; each may have several lines."""
+    """Return the values of a record by key; each may have several lines."""
     texts: dict[str, str] = {}
     key = ""
     for line in lines:
@@ -241,7 +241,7 @@ def _compare(found: DocumentLines, checksums: bytes) -> None:
         what = "a line is missing before this one"
     if actual[place + 1 :] == expected[place:]:
         what = "this line was added"
-    number = found.bound[-1][0] + 1 if found.bound else 1  # behind the last line
+    number = found.bound[-1][0] + 1 if found.bound else 1  # after the last line
     if place < len(actual):
         number = found.bound[place][0]
     raise _at(
@@ -274,7 +274,7 @@ def sort_lines(lines: Sequence[str]) -> DocumentLines:
 
 
 def _block(lines: Sequence[str]) -> tuple[int, int]:
-    """The numbers of the lines around the block of rules."""
+    """Return the numbers of the lines before and after the block of rules."""
     opened, fence = 0, ""
     for number, line in enumerate(lines, start=1):
         found = FENCE.fullmatch(line)

@@ -1,4 +1,4 @@
-"""Text -> Script, by the grammar; an error says where it is and what was expected.
+"""Parses text into a Script; an error says where it is and what was expected.
 
 Names are not looked up here. They stay tokens, which carry their line and column, so
 that `compile` can say where a mistake is.
@@ -120,7 +120,7 @@ def parse(text: str) -> Script:
 
 
 def at(token: Token, message: str) -> RulesError:
-    """An error at a token."""
+    """Return an error with the place of a token."""
     return RulesError(f"line {token.line}, column {token.column}: {message}")
 
 
@@ -248,7 +248,7 @@ def _syntax_error(text: str, error: UnexpectedInput) -> RulesError:
 
 
 def _before(text: str, token: Token) -> Token | None:
-    """The token before another."""
+    """Return the token before another."""
     last = None
     for found in _parser().lex(text):
         if token.type != "$END" and (found.start_pos or 0) >= (token.start_pos or 0):

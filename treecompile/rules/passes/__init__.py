@@ -4,10 +4,10 @@ A pass is one file. To add one, write the file and name it in a list here; the p
 a list are applied in its order.
 
 RULE_PASSES rewrite the tests of a rule and drop rules that no row can match. Every row
-is still decided by the rule of the same id, with the same answer and probabilities: so
-they can show a tree as rules.
+is still decided by the rule of the same id, with the same answer and probabilities. So
+these passes can be used to show a tree as rules.
 
-The command `rules` applies SIMPLIFYING_PASSES. They go on to make a shorter list, which
+The command `rules` applies SIMPLIFYING_PASSES, which then shorten the list. The result
 is a model of its own with a hash of its own. Every row keeps its answer, but another
 rule may give it, and siblings that were merged have the probabilities of all their
 cases together.

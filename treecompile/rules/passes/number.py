@@ -1,7 +1,7 @@
 """Number the rules R1, R2, ... in their order.
 
-`explain`, SQL and the document show these ids. A list of which rules were merged,
-removed or sorted is a model of its own, so it gets ids of its own.
+`explain`, SQL and the document show these ids. A list whose rules were merged, removed
+or sorted is a model of its own, so it gets ids of its own.
 """
 
 from __future__ import annotations

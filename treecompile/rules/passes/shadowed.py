@@ -1,7 +1,7 @@
 """Remove rules that never decide, because earlier rules together take all their rows.
 
 The pass `dead` compares a rule with single rules, quickly. This one searches, within a
-budget that takes seconds at most: what is undecided then stays. It is for pruned rules,
+budget that takes seconds at most; rules undecided by then stay. It is for pruned rules,
 whose conditions were dropped one by one until they overlap.
 """
 

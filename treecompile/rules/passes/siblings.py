@@ -4,10 +4,10 @@
 become one set; intervals are joined if they touch. This is repeated until no two rules
 are siblings. The merged rule takes the place of the first and keeps its id.
 
-Its statistics are those of the cases of both. Only rules that have no row in common are
-merged, so no case counts twice. The answer stays, but the probabilities of the labels
-become those of all the cases together: so this pass makes another model (see the
-package). Numbers count as the same answer only if they are equal to the last bit. A
+Its statistics are those of the cases of both rules. Only rules that have no row in
+common are merged, so no case counts twice. The answer stays, but the probabilities of
+the labels become those of all the cases together, so this pass makes another model (see
+the package). Numbers count as the same answer only if they are equal to the last bit. A
 rule that no case reached has borrowed statistics, which are not added to anything.
 
 In an ordered list the second rule moves up, past all rules between the two. It may do
@@ -38,7 +38,7 @@ def siblings(rules: RuleSet) -> RuleSet:
 class _Entry:
     """A rule of the list, and the regions that it accepts."""
 
-    place: int  # in the given list
+    place: int  # its position in the given list
     rule: Rule
     regions: Regions
 
@@ -71,7 +71,7 @@ class _Merging:
         return replace(self.rules, rules=tuple(left))
 
     def sibling(self, entry: _Entry) -> tuple[_Entry, _Entry] | None:
-        """Another rule to merge with, and the merged rule."""
+        """Return another rule to merge with, and the merged rule; or None."""
         for index, rest in self.remainders(entry):
             region = entry.regions[index]
             for joint in _sought(region):
@@ -90,7 +90,7 @@ class _Merging:
                 self.registered.setdefault((rest, joint), []).append(entry)
 
     def remainders(self, entry: _Entry) -> Iterator[tuple[int, Hashable]]:
-        """For each feature, a key for all that its siblings have in common."""
+        """Yield each feature, with a key that rules share if they differ in it only."""
         numbers = self.numbers
         named = {
             index: numbers.setdefault((index, region), len(numbers))
@@ -102,7 +102,7 @@ class _Merging:
             yield index, (index, repr(rule.value), others)
 
     def present(self, key: Hashable) -> list[_Entry]:
-        """The rules registered under a key that have not been merged since."""
+        """Return the rules registered under a key that have not been merged since."""
         registered = self.registered.get(key, [])
         registered[:] = [e for e in registered if self.entries[e.place] is e]
         return list(registered)
@@ -133,7 +133,7 @@ class _Merging:
         return _Entry(first.place, rule, regions)
 
     def can_move(self, entry: _Entry, place: int) -> bool:
-        """Whether no rule on the way up would have decided a row of this one."""
+        """Whether no rule on the way up to `place` would decide a row of this one."""
         for _ in range(BETWEEN):
             place = self.next(place)
             if place == entry.place:
@@ -148,7 +148,7 @@ class _Merging:
         return False
 
     def next(self, place: int) -> int:
-        """The next place that still has a rule; it is remembered for later."""
+        """Return the next place that still has a rule; it is remembered for later."""
         found = self.following[place]
         while self.entries[found] is None:
             found = self.following[found]
@@ -157,7 +157,7 @@ class _Merging:
 
 
 def _offered(region: Region) -> list[Hashable]:
-    """The keys under which others find a region that they can be joined to."""
+    """Return keys under which other rules find this region to join it to theirs."""
     if not isinstance(region, Interval):
         return ["any"]
     if not region.has_known:
@@ -166,7 +166,7 @@ def _offered(region: Region) -> list[Hashable]:
 
 
 def _sought(region: Region) -> list[Hashable]:
-    """The keys of the regions that this one can be joined to."""
+    """Return the keys of the regions that this one can be joined to."""
     if not isinstance(region, Interval) or not region.has_known:
         return ["any"]
     return ["void", ("to", region.low), ("from", region.high)]
@@ -180,7 +180,7 @@ def _meet(one: Regions, other: Regions) -> bool:
 
 
 def _added(one: Rule, other: Rule) -> Stats | None:
-    """The statistics of the cases of two rules; None if they exceed what is allowed."""
+    """Add the statistics of two rules; None if they exceed what is allowed."""
     if one.weight + other.weight > MOST_WEIGHT:
         return None
     if not one.weight or not other.weight:

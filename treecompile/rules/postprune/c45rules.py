@@ -1,4 +1,4 @@
-"""Rules from a tree and its training cases alone, as c4.5rules makes them.
+"""Prunes the rules of a tree by its training cases alone, as c4.5rules does.
 
 1. Each rule loses conditions while its pessimistic or its actual error rate on the
    training cases does not rise.
@@ -8,9 +8,9 @@
 4. The default is the most common label of the cases that no rule takes.
 5. Rules that harm more cases than they help are removed.
 
-A missing or unseen value meets no condition, here and in the rules that come out.
+A missing or unseen value meets no condition, here and in the resulting rules.
 
-The work is bounded, by steps and not by seconds, so the result does not depend on the
+The work is bounded by steps and not by seconds, so the result does not depend on the
 machine. Step 1 is linear in rules x conditions x cases, step 2 stops after
 `description_length.BUDGET`, and step 5 after HARM_BUDGET.
 """
@@ -66,7 +66,7 @@ def c45rules(
     """Prune the rules of a tree by the cases it was learned from.
 
     `tests` has the bits of a test of each feature. It is needed if the cases are groups
-    of rows, whose own values are not known.
+    of rows, because the values of single rows are not known then.
     """
     check_labels(rules)
     if tests is None:
@@ -103,7 +103,7 @@ def check_labels(rules: RuleSet) -> None:
 
 
 def strict(condition: Condition, feature: Feature) -> Condition:
-    """The condition without missing and unseen values: only what it names."""
+    """Return the condition without missing and unseen values: only named ones."""
     op, value = condition.op, condition.value
     if op is Op.NOT_IN:
         excluded = set(members(condition))
@@ -114,7 +114,7 @@ def strict(condition: Condition, feature: Feature) -> Condition:
 def _candidates(
     rules: RuleSet, cases: Cases, cf: float, progress: Progress
 ) -> list[CandidateRule]:
-    """The pruned rules that are better than the default, without duplicates."""
+    """Return the pruned rules that are better than the default, without duplicates."""
     dropping = Dropping(rules, cases)
     frequency = cases.by_label(np.ones(cases.rows, np.bool_), len(rules.labels))
     found: dict[tuple[int, frozenset[Condition]], CandidateRule] = {}
@@ -146,20 +146,20 @@ def _candidates(
 
 
 class _ErrorEstimate:
-    """The error rates to expect of a rule, from its errors in training."""
+    """Estimates the error rate to expect of a rule, from its errors in training."""
 
     def __init__(self, default_error: float, cf: float) -> None:
         self.default_error, self.cf = default_error, cf
 
     def pessimistic(self, rows: Floats, errors: Floats) -> Floats:
-        """Pessimistic error rates; where there is no row, that of the default."""
+        """Return pessimistic error rates; without a row, that of the default."""
         some = np.maximum(rows, 1.0)
         expected = (errors + added_errors(some, errors, self.cf)) / some
         # Rounded, because the last bits of a power depend on the processor.
         return np.where(rows > 0, expected, self.default_error).round(DIGITS)
 
     def choose_removal(self, rows: Floats, errors: Floats) -> int | None:
-        """Drop the condition without which the expected error rate is lowest."""
+        """Choose the condition without which the expected error rate is lowest."""
         expected = self.pessimistic(rows, errors)
         actual = errors / np.maximum(rows, 1.0)
         least = expected[1:].min()
@@ -174,7 +174,7 @@ class _ErrorEstimate:
 def _chosen(
     candidates: Sequence[CandidateRule], coding: RuleCoding, labels: int, cases: Cases
 ) -> list[CandidateRule]:
-    """For each label, the set of rules with the minimum description length."""
+    """Choose the set of rules with the minimum description length for each label."""
     groups = _by_label(candidates, labels)
     searched = sum(len(group) > EXHAUSTIVE for group in groups.values())
     budget = BUDGET // max(1, searched)
@@ -201,7 +201,7 @@ def _by_label(
 def in_order(
     chosen: Sequence[CandidateRule], cases: Cases, labels: int
 ) -> list[CandidateRule]:
-    """The rules label by label, within a label by their error; ties keep their order.
+    """Sort the rules label by label, within a label by error; ties keep their order.
 
     The next label is the one whose rules wrongly take the fewest remaining cases.
     """
@@ -222,7 +222,7 @@ def in_order(
 
 
 def _taken(rules: Sequence[CandidateRule], cases: Cases) -> Mask:
-    """The cases that meet the conditions of any of the rules."""
+    """Mark the cases that meet the conditions of any of the rules."""
     return _mask(np.bitwise_or.reduce([rule.takes for rule in rules]), cases)
 
 
@@ -231,7 +231,7 @@ def _mask(takes: Bits, cases: Cases) -> Mask:
 
 
 def default_label(rules: Sequence[CandidateRule], cases: Cases, labels: int) -> int:
-    """The most common label of the cases no rule takes; ties to the more frequent."""
+    """Return the most common label of cases no rule takes; ties: the more frequent."""
     every = np.ones(cases.rows, np.bool_)
     left = every & ~_taken(rules, cases) if rules else every
     free = cases.by_label(left, labels)
@@ -267,7 +267,7 @@ def _first_harmful(
     decided = np.full(len(y), len(rules))
     for place in reversed(range(len(rules))):
         decided[_mask(rules[place].takes, cases)] = place
-    otherwise = np.full(len(y), default)  # the answer of the rules that follow
+    otherwise = np.full(len(y), default)  # the answer of the later rules or the default
     found = None
     for place in reversed(range(len(rules))):
         rule = rules[place]

@@ -1,8 +1,8 @@
-"""Choose rules by minimum description length, as c4.5rules does.
+"""Chooses rules by minimum description length, as c4.5rules does.
 
-To transmit the labels of the training cases, send the rules, then name the exceptions
-among the cases that the rules take and among the rest. The set of rules for a label
-with the fewest bits is kept.
+The description of the training labels has two parts: the rules, and the exceptions,
+named among the cases that the rules take and among the rest. For each label, the set of
+rules with the fewest bits is kept.
 
 Up to EXHAUSTIVE rules every set is tried. Beyond that, hill climbing starts from eleven
 random sets, changes one rule at a time, and keeps the best set it meets. It visits at
@@ -42,7 +42,7 @@ def log2_factorial(number: int) -> float:
 
 
 class RuleCoding:
-    """The bits of a rule; `tests` are the bits of a test of each feature."""
+    """Computes the bits of a rule; `tests` has the bits of a test of each feature."""
 
     def __init__(self, features: Sequence[Feature], tests: Sequence[float]) -> None:
         self.features, self.tests = features, tests
@@ -50,7 +50,7 @@ class RuleCoding:
         self.feature_bits = sum(share * log2(1 / share) for share in shares)
 
     def rule(self, conditions: Sequence[Condition]) -> float:
-        """The bits of the conditions, less those of their order."""
+        """Return the bits of a rule's conditions, less the bits of their order."""
         count = len(conditions)
         bits = sum(self.feature_bits + self._condition(c) for c in conditions)
         return bits + log2(count) - log2_factorial(count)
@@ -63,7 +63,7 @@ class RuleCoding:
 
 
 def bits_of_tests(features: Sequence[Feature], columns: Columns) -> list[float]:
-    """The bits of a test of each feature, from the columns of the training cases."""
+    """Return the bits of a test of each feature, from columns of training cases."""
     return [
         0.0 if column is None else _column_bits(feature, column)
         for feature, column in zip(features, columns, strict=True)
@@ -78,13 +78,13 @@ def _column_bits(feature: Feature, column: Array) -> float:
 
 
 def category_bits(counts: Array, rows: int) -> float:
-    """The bits of a test of a category, from the rows of each category and of all."""
+    """Return the bits of a test of a category, from the rows of each and of all."""
     counts = counts[counts > 0]
     return float((counts / rows * np.log2(rows / counts)).sum())
 
 
 def threshold_bits(values: int) -> float:
-    """The bits of a comparison, from the number of different values.
+    """Return the bits of a comparison, from the number of distinct values.
 
     Missing and unseen values count as one value each.
     """
@@ -97,7 +97,7 @@ def threshold_bits(values: int) -> float:
 def exception_bits(
     cases: int, taken: Floats, false_positives: Floats, false_negatives: Floats
 ) -> Floats:
-    """The bits that name the exceptions among the cases taken and among the rest."""
+    """Return the bits to name exceptions among the cases taken and among the rest."""
     taken, wrong, missed = map(np.atleast_1d, (taken, false_positives, false_negatives))
     half = (wrong + missed) / 2
     most = taken > cases / 2
@@ -107,7 +107,7 @@ def exception_bits(
 
 
 def _naming_bits(cases: Floats, wrong: Floats, expected: Floats) -> Floats:
-    """The bits that name the `wrong` among `cases`, given the expected number."""
+    """Return the bits to name the `wrong` among `cases`, given the expected number."""
     with np.errstate(divide="ignore", invalid="ignore"):
         share = expected / cases
         bits = -wrong * np.log2(share) - (cases - wrong) * np.log2(1 - share)
@@ -122,9 +122,10 @@ def _naming_bits(cases: Floats, wrong: Floats, expected: Floats) -> Floats:
 def choose_rules(
     takes: Bits, is_label: Mask, bits: Floats, budget: int, counts: Floats | None = None
 ) -> Mask:
-    """Which rules to keep. `takes` has one line per rule: the cases it takes, as bits.
+    """Return a mask of the rules to keep.
 
-    `counts` has the number of rows that each case stands for, if not one.
+    `takes` has one line per rule: the cases it takes, as bits. `counts` has the number
+    of rows that each case stands for; None: one.
     """
     choice = _RuleChoice(takes, is_label, bits, counts)
     return choice.best() if len(takes) <= EXHAUSTIVE else choice.search(budget)
@@ -148,15 +149,18 @@ class _RuleChoice:
     def lengths(
         self, bits: Floats, rules: NDArray[np.intp], taken: Floats, right: Floats
     ) -> Floats:
-        """One length per set, from the bits of its rules, their number, the cases
-        they take, and how many of those have the label."""
+        """Return the description length of each of several sets of rules.
+
+        `bits` are of its rules, `rules` their number, `taken` the cases they take, and
+        `right` those of the cases that have the label.
+        """
         named = exception_bits(self.cases, taken, taken - right, self.of_label - right)
         lengths = 0.5 * (bits - self.orders[rules]) + named
         # Rounded, because the last bits of a logarithm depend on the processor.
         return np.asarray(lengths, np.float64).round(DIGITS)
 
     def best(self) -> Mask:
-        """Try every set; of equals, take the first in the order of binary numbers."""
+        """Try every set; of equal lengths, take the first set as a binary number."""
         count = len(self.takes)
         sets = np.arange(1 << count)
         codes = (1 << np.arange(count)) @ self._unpacked(self.takes).astype(np.intp)
@@ -171,17 +175,17 @@ class _RuleChoice:
         for rule in range(count):
             has = sets & (1 << rule) > 0
             within[:, has] += within[:, sets[has] ^ (1 << rule)]
-        free = within[:, sets[::-1]]  # taken by no rule of the set: only by the others
+        free = within[:, sets[::-1]]  # cases that no rule of the set takes
         right, taken = self.of_label - free[0], self.cases - free.sum(axis=0)
         in_set = (sets[:, None] >> np.arange(count)) & 1
         lengths = self.lengths(in_set @ self.bits, in_set.sum(axis=1), taken, right)
         return np.asarray(in_set[int(lengths.argmin())], np.bool_)
 
     def search(self, budget: int) -> Mask:
-        """Climb from random sets, and keep the best set on the way."""
+        """Climb from random sets, and return the best set met on the way."""
         random = np.random.default_rng(SEED)
         shortest, best = np.inf, np.zeros(len(self.bits), np.bool_)
-        words = -(-self.cases // 64)  # per rule, as if no case had a count
+        words = -(-self.cases // 64)  # words per rule, as if each row were a case
         steps = max(1, budget // (len(self.takes) * words))
         for start in range(STARTS):
             chosen = random.random(len(self.bits)) < start / (STARTS - 1)
@@ -227,7 +231,7 @@ class _RuleChoice:
             takers += sign[rule] * self._unpacked(self.takes[rule])
 
     def _amounts(self, lines: NDArray[np.uint64]) -> Floats:
-        """The number of cases in each line of bits."""
+        """Return the number of cases in each line of bits."""
         if self.counts is None:
             whole = np.bitwise_count(lines).sum(axis=1, dtype=np.int64)
             return np.asarray(whole, np.float64)

@@ -1,4 +1,4 @@
-"""What both methods of post-pruning share: dropping conditions, and recounting.
+"""Drops conditions from rules and recounts rules, for both ways of post-pruning.
 
 A rule without one of its conditions also takes the rows that fail only that condition.
 So it is enough to count, for all conditions at once, the rows that fail exactly one.
@@ -20,10 +20,10 @@ from treecompile.model.ir import Rule, RuleSet, Stats
 
 Progress = Callable[[int], None]  # takes the number of rows a rule was tried on
 
-# How many rows a rule takes, and its errors on them: wrong answers, or the sum of
-# squared errors. First for the rule as it is, then without each of its conditions.
+# How many rows a rule takes, and its errors on them (wrong answers, or the sum of
+# squared errors): first for the whole rule, then without each of its conditions.
 Counted = tuple[Floats, Floats]
-# Which of the remaining conditions to drop; None to stop.
+# Returns which of the remaining conditions to drop; None to stop.
 ChooseRemoval = Callable[[Floats, Floats], int | None]
 
 
@@ -55,13 +55,13 @@ class Dropping:
         return ShortenedRule(tuple(kept), float(rows[0]), float(errors[0]))
 
     def _counter(self, rule: Rule) -> Callable[[Sequence[int]], Counted]:
-        """The function that counts a rule with some of its conditions."""
+        """Return a function that counts a rule with some of its conditions."""
         errors, counts = self.cases.errors(rule.value, self.rules), self.cases.counts
         if not self.rules.labels or counts is not None:
             fails = self.bits.table(rule.conditions) ^ 1
             return lambda kept: _count_rows(fails[list(kept)], errors, counts)
         every = self.bits.of_all(())
-        # A line of ones at either end: then the first and last condition are no
+        # With a line of ones at either end, the first and the last condition are no
         # special cases.
         lines = [every, *map(self.bits.of, rule.conditions), every]
         truth, wrong = as_words(np.stack(lines)), as_words(packed(errors > 0))
@@ -69,7 +69,7 @@ class Dropping:
 
 
 def _count_bits(truth: NDArray[np.uint64], wrong: NDArray[np.uint64]) -> Counted:
-    """For labels: from the rows that meet each condition, and the wrong answers."""
+    """Count for labels, from the rows that meet each condition and are wrong."""
     before = np.bitwise_and.accumulate(truth, axis=0)
     after = np.bitwise_and.accumulate(truth[::-1], axis=0)[::-1]
     # First the rows that meet all conditions, then those that meet all but one.
@@ -81,7 +81,7 @@ def _count_bits(truth: NDArray[np.uint64], wrong: NDArray[np.uint64]) -> Counted
 
 
 def _count_rows(fails: Array, errors: Floats, counts: Floats | None) -> Counted:
-    """For numbers, and rows with counts: from the conditions that each row fails."""
+    """Count for numbers, or rows with counts, from the conditions each row fails."""
     failed = fails.sum(axis=0, dtype=np.uint32)
     own, near = np.flatnonzero(failed == 0), np.flatnonzero(failed == 1)
     own_rows = float(len(own) if counts is None else counts[own].sum())
@@ -97,7 +97,7 @@ def _count_rows(fails: Array, errors: Floats, counts: Floats | None) -> Counted:
 
 
 def recounted(rules: RuleSet, cases: Cases) -> RuleSet:
-    """The rules, each with the statistics of the cases that meet its conditions.
+    """Return the rules, each with the statistics of the cases that meet it.
 
     A rule that no case meets keeps its statistics, with a weight of 0. The default gets
     the statistics of the cases that no rule takes.

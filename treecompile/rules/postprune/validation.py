@@ -1,4 +1,4 @@
-"""Rule post-pruning on a validation set, after Mitchell (Machine Learning, 1997).
+"""Prunes rules on a validation set, after Mitchell (Machine Learning, 1997).
 
 Each rule loses conditions as long as its accuracy on the validation rows it takes does
 not fall. Then the rules are sorted by that accuracy, and the first match decides. For
@@ -54,7 +54,7 @@ def prune_on_validation(
 
 
 def _with_answer(default: Rule, rules: RuleSet) -> Rule:
-    """The default with the answer of the rows left to it; on a tie it keeps its own."""
+    """Give the default the answer of its rows; on a tie it keeps its own."""
     stats = default.stats
     if not default.weight:
         return default
@@ -66,7 +66,7 @@ def _with_answer(default: Rule, rules: RuleSet) -> Rule:
 
 
 def choose_removal(rows: Floats, errors: Floats) -> int | None:
-    """The condition to drop, if the rule's error rate does not rise without it."""
+    """Choose the condition to drop; None if the rule's error rate would rise."""
     if not rows[0]:
         return None
     rates = errors / rows
