@@ -25,7 +25,7 @@ from tests.support.quick import in_this_process
 from treecompile.engines.addresses import ENGINES
 from treecompile.engines.base import Connection, Engine
 from treecompile.model.ir import Row
-from treecompile.verify import constants, verification
+from treecompile.verify import constants, edges
 from treecompile.verify.cells import ProbeRows, probe_rows
 
 MOST_TABLES = 12  # a few for each number type and text type of a database
@@ -232,7 +232,7 @@ def many_mutants(text: str, engine: Engine | None) -> Iterator[Engine | None]:
     """Make `verify` quick on mutants of one artefact, whose text is given."""
     with in_this_process(), pytest.MonkeyPatch.context() as patch:
         patch.setattr(constants, "emit", lambda *_: Emitted(text))
-        patch.setattr(verification, "probe_rows", remembered(probe_rows))
+        patch.setattr(edges, "probe_rows", remembered(probe_rows))
         patch.setattr(constants, "in_python", cache(constants.in_python))
         patch.setattr(constants, "in_javascript", cache(constants.in_javascript))
         patch.setattr(constants, "in_sql", cache(constants.in_sql))
