@@ -196,9 +196,8 @@ class EdgeSearch:
 class ErrorSearch:
     """The search for rows that expose the errors of one question.
 
-    A row that exposes an error mostly does so with other values of its feature, too:
-    one search serves the values on both sides of a threshold, infinity and the missing
-    value.
+    A row that exposes an error at one value of its feature usually does so at others,
+    too. So one search serves both sides of a threshold, infinity and the missing value.
     """
 
     def __init__(self, search: EdgeSearch, place: StateBox, index: int) -> None:
