@@ -74,31 +74,10 @@ def may_import() -> dict[str, set[str]]:
 ROOMS = may_import()
 
 
-def test_every_room_is_in_the_tour() -> None:
+def test_every_room_is_in_the_table() -> None:
     folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
     assert set(ROOMS) == folders
     assert {room_of(name) for name in MODULES if name not in ENTRIES} == folders
-
-
-def listed_modules() -> list[str]:
-    """`rules.postprune.drop` for each module that the tour in CONTRIBUTING.md lists."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    found, room, folder = [], "", ""
-    for line in text.partition("## The tour")[2].splitlines():
-        if heading := re.match(r"### `(\w+)/`", line):
-            room, folder = heading[1], ""
-        elif package := re.match(r"- `(\w+)/` - \w", line):
-            folder = f"{package[1]}."
-        elif module := re.match(r"(?P<inner>  )?- `(?P<name>\w+)\.py` - \S", line):
-            folder = folder if module["inner"] else ""
-            found.append(f"{room}.{folder}{module['name']}")
-    return found
-
-
-def test_the_tour_lists_every_module_once() -> None:
-    packages = {module_name(path) for path in PACKAGE.rglob("__init__.py")}
-    modules = set(MODULES) - packages - set(ENTRIES)
-    assert sorted(listed_modules()) == sorted(modules)
 
 
 def test_the_rooms_form_no_cycle() -> None:
