@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from treecompile.api.building import build
     from treecompile.api.distilling import distil
     from treecompile.api.importing import (
-        from_catboost,
         from_lightgbm,
-        from_onnx,
         from_xgboost,
         import_model,
     )
@@ -55,9 +53,7 @@ __all__ = [
     "cross_validate",
     "diff",
     "distil",
-    "from_catboost",
     "from_lightgbm",
-    "from_onnx",
     "from_sklearn",
     "from_xgboost",
     "import_model",
@@ -73,7 +69,7 @@ HOMES = {
     "distil": "api.distilling",
     **dict.fromkeys(
         (
-            *("from_catboost", "from_lightgbm", "from_onnx", "from_xgboost"),
+            *("from_lightgbm", "from_xgboost"),
             "import_model",
         ),
         "api.importing",

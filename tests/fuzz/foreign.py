@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
 from random import Random
 from typing import Any
@@ -16,7 +15,6 @@ from tests.fuzz.mutate import (
     break_structure,
     break_tokens,
     number_text,
-    several,
 )
 from tests.support.samples import ROOT
 
@@ -87,11 +85,11 @@ def xgboost_record(random: Random) -> Any:
     return _broken(random, record, XGBOOST_TEXTS)
 
 
-def _broken(random: Random, record: Any, texts: tuple[str, ...] = ()) -> Any:
+def _broken(random: Random, record: Any, texts: tuple[str, ...]) -> Any:
     draw = random.random()
     if draw < 0.15:
         return record
-    if draw < 0.4 and texts:  # some of the texts are numbers, or one of a few
+    if draw < 0.4:  # some of the texts are numbers, or one of a few
         spelled = json.dumps(record)
         words = [json.dumps(text) for text in texts]
         spelled = break_tokens(random, spelled, words, re.compile(r'"[^"]*"|[^"]+'))
@@ -106,169 +104,7 @@ def xgboost(random: Random) -> bytes:
     return json.dumps(xgboost_record(random)).encode()
 
 
-def catboost(random: Random) -> bytes:
-    name = random.choice(("catboost.json", "catboost-categories.json"))
-    record = json.loads(stored(name))
-    record["oblivious_trees"] = record["oblivious_trees"][: random.choice((1, 2, 4))]
-    return json.dumps(_broken(random, record)).encode()
-
-
-# ---------------------------------------------------------------- UBJSON
-
-
-def ubjson(random: Random) -> bytes:
-    return encoded(xgboost_record(random))
-
-
-def encoded(value: Any) -> bytes:
-    """A structure in UBJSON, as XGBoost writes it, or near enough."""
-    match value:
-        case None:
-            return b"Z"
-        case bool():
-            return b"T" if value else b"F"
-        case int():
-            return b"L" + struct.pack(">q", max(-(2**63), min(2**63 - 1, value)))
-        case float():
-            return b"D" + struct.pack(">d", value)
-        case str():
-            return b"S" + _text(value)
-        case list():
-            if value and all(type(each) is float for each in value):
-                numbers = struct.pack(f">{len(value)}d", *value)
-                return b"[$D#L" + struct.pack(">q", len(value)) + numbers
-            return b"[" + b"".join(map(encoded, value)) + b"]"
-    assert isinstance(value, dict)
-    pairs = (_text(key) + encoded(item) for key, item in value.items())
-    return b"{" + b"".join(pairs) + b"}"
-
-
-def _text(value: str) -> bytes:
-    data = value.encode(errors="replace")
-    return b"L" + struct.pack(">q", len(data)) + data
-
-
-# ---------------------------------------------------------------- protocol buffers
-
-# A message is a list of fields: number, wire type, value. These fields of the messages
-# of ONNX have messages in them: the graph, its nodes, their attributes, types.
-INSIDE = {(): (7, 8), (7,): (1, 11, 12), (7, 1): (5,), (7, 11): (2,), (7, 12): (2,)}
-Field = list[Any]
-
-
-def onnx(random: Random) -> bytes:
-    data = stored("forest.onnx")
-    if random.random() < 0.15:
-        return data
-    fields = decoded(data)
-    for _ in range(several(random)):
-        _break_fields(random, fields)
-    return message(fields)
-
-
-def decoded(data: bytes, path: tuple[int, ...] = ()) -> list[Field]:
-    fields: list[Field] = []
-    place = 0
-    while place < len(data):
-        key, place = _varint(data, place)
-        number, kind = key >> 3, key & 7
-        value: Any
-        if kind == 0:
-            value, place = _varint(data, place)
-        elif kind == 2:
-            size, place = _varint(data, place)
-            value, place = data[place : place + size], place + size
-            if number in INSIDE.get(path, ()):
-                value = decoded(value, (*path, number))
-        else:
-            size = {1: 8, 5: 4}[kind]
-            value, place = data[place : place + size], place + size
-        fields.append([number, kind, value])
-    return fields
-
-
-def _varint(data: bytes, place: int) -> tuple[int, int]:
-    value = shift = 0
-    while data[place] & 128:
-        value |= (data[place] & 127) << shift
-        place, shift = place + 1, shift + 7
-    return value | data[place] << shift, place + 1
-
-
-def _written(value: int) -> bytes:
-    value &= 2**64 - 1
-    made = bytearray()
-    while value > 127:
-        made.append(value & 127 | 128)
-        value >>= 7
-    return bytes((*made, value))
-
-
-def message(fields: list[Field]) -> bytes:
-    parts = []
-    for number, kind, value in fields:
-        data: Any = message(value) if isinstance(value, list) else value
-        parts.append(_written(number << 3 | kind))
-        if kind == 0:
-            parts.append(_written(data))
-            continue
-        parts += [_written(len(data))] if kind == 2 else []
-        parts.append(data)
-    return b"".join(parts)
-
-
-def _break_fields(random: Random, fields: list[Field]) -> None:
-    """One change in a message or in those within it: every field is as likely."""
-    places = list(_places(fields))
-    fields, place = random.choice(places)
-    number, kind, value = fields[place]
-    other = random.choice(fields)
-    match random.randrange(8):
-        case 0:
-            del fields[place]
-        case 1:
-            fields.insert(place, list(other))
-        case 2:
-            fields[place][0] = random.choice((number + 1, other[0], 1, 999))
-        case 3:
-            fields[place] = list(other)
-        case _ if kind == 0:
-            numbers = (0, 1, 2, 7, value + 1, value - 1, 2**31, 2**63, -1)
-            fields[place][2] = random.choice(numbers)
-        case _ if isinstance(value, bytes):
-            fields[place][2] = _other_bytes(random, value, kind)
-
-
-def _places(fields: list[Field]) -> Iterator[tuple[list[Field], int]]:
-    for place, (_, _, value) in enumerate(fields):
-        yield fields, place
-        if isinstance(value, list):
-            yield from _places(value)
-
-
-WORDS = (
-    *(b"BRANCH_LEQ", b"BRANCH_LT", b"BRANCH_EQ", b"LEAF", b"SUM", b"AVERAGE", b"MAX"),
-    *(b"NONE", b"LOGISTIC", b"SOFTMAX", b"SOFTMAX_ZERO", b"PROBIT", b"\xff", b""),
-    *(b"TreeEnsembleRegressor", b"TreeEnsembleClassifier", b"TreeEnsemble", b"Cast"),
-    *(b"Concat", b"Identity"),
-)
-
-
-def _other_bytes(random: Random, value: bytes, kind: int) -> bytes:
-    """A number of the same size, or other text or packed numbers."""
-    if kind != 2:
-        chosen = random.choice((0.0, 1.0, -1.5, 1e30, float("nan"), float("inf")))
-        return struct.pack("<f" if kind == 5 else "<d", chosen)
-    if random.random() < 0.5 or not value:
-        return random.choice(WORDS)
-    place = random.randrange(len(value))
-    return value[:place] + bytes((random.randrange(128),)) + value[place + 1 :]
-
-
 FILES: dict[str, Callable[[Random], bytes]] = {
     "given.txt": lightgbm,
     "given.json": xgboost,
-    "given.ubj": ubjson,
-    "cat.json": catboost,
-    "given.onnx": onnx,
 }

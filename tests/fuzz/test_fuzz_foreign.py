@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from tests.fuzz.foreign import FILES, decoded, message, stored
+from tests.fuzz.foreign import FILES
 from treecompile.importers.formats import read_foreign
 from treecompile.model.errors import TreecompileError
 
@@ -28,8 +28,3 @@ def test_some_files_are_read_and_others_refused(name: str, tmp_path: Path) -> No
             refusals.add(str(error))
     assert LEAST * CASES < read < CASES * (1 - LEAST)
     assert len(refusals) >= 8
-
-
-def test_a_message_is_written_as_it_was_read() -> None:
-    data = stored("forest.onnx")
-    assert message(decoded(data)) == data

@@ -359,56 +359,6 @@ def test_categories_that_are_no_plain_values_are_refused() -> None:
             import_model(estimator)
 
 
-# ---------------------------------------------------------------- isolation forests
-
-
-def path_lengths(estimator: Any, x: Floats) -> Floats:
-    """The sums from which the library computes its scores."""
-    single = x.astype(np.float32)
-    found = np.zeros(len(x))
-    for place, fitted_tree in enumerate(estimator.estimators_):
-        chosen = single[:, estimator.estimators_features_[place]]
-        leaves = fitted_tree.apply(chosen, check_input=False)
-        found += (
-            estimator._decision_path_lengths[place][leaves]
-            + estimator._average_path_length_per_tree[place][leaves]
-            - 1.0
-        )
-    return found
-
-
-@pytest.mark.parametrize(
-    "how",
-    [
-        {},
-        {"contamination": 0.1},
-        {"contamination": 0.31, "max_features": 2},
-        {"max_samples": 9, "bootstrap": True, "n_estimators": 60},
-        {"n_estimators": 1, "contamination": 0.5},
-    ],
-)
-def test_isolation_forests(how: dict[str, Any]) -> None:
-    x = with_missing(IRIS[0])
-    estimator = ensemble.IsolationForest(random_state=0, **how).fit(x)
-    forest = imported(estimator)
-    X = rows_for(forest, x, [np.nan, *INFINITE])
-    with np.errstate(over="ignore"):
-        expected = estimator.predict(X.to_numpy()).tolist()
-        sums = path_lengths(estimator, X.to_numpy())
-    assert (margins(forest, X)[:, 0] == sums).all()
-    assert labels(forest, X) == expected
-    assert set(expected) == {-1, 1}
-
-
-@pytest.mark.parametrize(("offset", "answer"), [(-2.0, 1), (2.0, -1)])
-def test_isolation_forests_of_one_answer(offset: float, answer: int) -> None:
-    estimator = ensemble.IsolationForest(n_estimators=3).fit(IRIS[0])
-    estimator.offset_ = offset
-    forest = imported(estimator)
-    X = rows_for(forest, IRIS[0], [])
-    assert set(labels(forest, X)) == set(estimator.predict(X.to_numpy())) == {answer}
-
-
 # ---------------------------------------------------------------- pipelines
 
 FINAL: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
@@ -530,10 +480,6 @@ def test_numbers_before_categories_are_refused() -> None:
             ).fit(*IRIS),
             "starts with a DummyClassifier",
         ),
-        (
-            ensemble.IsolationForest(max_samples=1, n_estimators=2).fit(IRIS[0]),
-            "max_samples=1",
-        ),
     ],
 )
 def test_what_cannot_be_imported_is_refused(estimator: Any, message: str) -> None:
@@ -543,11 +489,7 @@ def test_what_cannot_be_imported_is_refused(estimator: Any, message: str) -> Non
 
 @pytest.mark.parametrize(
     ("library", "name"),
-    [
-        ("lightgbm", "LGBMClassifier"),
-        ("xgboost", "XGBRegressor"),
-        ("catboost", "CatBoostClassifier"),
-    ],
+    [("lightgbm", "LGBMClassifier"), ("xgboost", "XGBRegressor")],
 )
 def test_models_of_other_libraries_have_functions_of_their_own(
     library: str, name: str

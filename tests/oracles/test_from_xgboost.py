@@ -267,23 +267,13 @@ def test_a_file_of_an_estimator_is_read_up_to_its_best_iteration(
     model = xgboost.XGBRegressor(
         n_estimators=40, max_depth=3, n_jobs=1, early_stopping_rounds=4
     ).fit(x, y, eval_set=[(x[:100], -y[:100])], verbose=False)
-    for name in ("model.json", "model.ubj"):
-        model.save_model(tmp_path / name)
-        data = (tmp_path / name).read_bytes()
-        assert importer.is_model(data[:100])
-        assert importer.read(data) == importer.from_object(model)
-        whole = importer.read(data, iterations=model.best_iteration + 3).program.body
-        assert len(whole.members) == model.best_iteration + 3
-
-
-def test_all_forms_of_a_file_are_the_same_model() -> None:
-    x, y = sample()
-    booster = train({"objective": "count:poisson"}, xgboost.DMatrix(x, np.abs(y)))
-    found = importer.from_object(booster)
-    for form in ("json", "ubj"):
-        data = bytes(booster.save_raw(form))
-        assert importer.is_model(data[:60])
-        assert importer.read(data) == found
+    path = tmp_path / "model.json"
+    model.save_model(path)
+    data = path.read_bytes()
+    assert importer.is_model(data[:100])
+    assert importer.read(data) == importer.from_object(model)
+    whole = importer.read(data, iterations=model.best_iteration + 3).program.body
+    assert len(whole.members) == model.best_iteration + 3
 
 
 # ---------------------------------------------------------------- categories
@@ -371,7 +361,7 @@ def test_categories_that_xgboost_garbles_are_refused() -> None:
 # ---------------------------------------------------------------- refusals
 
 
-def small(form: str = "json", **more: Any) -> bytes:
+def small(**more: Any) -> bytes:
     """A small model with numbers and codes."""
     x, y = sample()
     x = x.copy()
@@ -381,13 +371,12 @@ def small(form: str = "json", **more: Any) -> bytes:
         x, y, feature_types=["q", "q", "q", "c"], enable_categorical=True
     )
     parameters = {"objective": "binary:logistic", "max_depth": 2, **more}
-    return bytes(train(parameters, data, 3).save_raw(form))
+    return bytes(train(parameters, data, 3).save_raw("json"))
 
 
-@pytest.mark.parametrize("form", ["json", "ubj"])
 @pytest.mark.parametrize("booster", ["gbtree", "dart"])
-def test_damaged_files_end_in_one_line(form: str, booster: str) -> None:
-    data = small(form, booster=booster)
+def test_damaged_files_end_in_one_line(booster: str) -> None:
+    data = small(booster=booster)
     survivors = [
         boosted.survives(importer.read, each) for each in boosted.damaged(data, 300)
     ]
@@ -531,13 +520,12 @@ def test_other_objects_are_refused() -> None:
 FOLDER = Path(__file__).parent / "data"
 
 
-@pytest.mark.parametrize("name", ["xgboost-model.json", "xgboost-model.ubj"])
 def test_a_stored_file_is_read_without_the_library(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "xgboost", None)
     record = json.loads((FOLDER / "xgboost.json").read_text("utf-8"))
-    forest = importer.read((FOLDER / name).read_bytes()).program.body
+    forest = importer.read((FOLDER / "xgboost-model.json").read_bytes()).program.body
     for row, expected in zip(record["rows"], record["margins"], strict=True):
         assert list(forests.margins(forest, tuple(row))) == expected
 

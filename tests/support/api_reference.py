@@ -31,7 +31,7 @@ PAGE = ROOT / "docs" / "python.md"
 MARKED = re.compile(r"(?s)<!-- reference -->\n.*?<!-- end -->")
 FUNCTIONS = (
     *("learn", "build", "load", "import_model", "from_lightgbm", "from_xgboost"),
-    *("from_catboost", "from_onnx", "from_sklearn", "distil", "cross_validate", "diff"),
+    *("from_sklearn", "distil", "cross_validate", "diff"),
 )
 RESULTS = [  # what functions and methods return
     *(Built, Report, Mismatch, Evaluation, ClassQuality, ValueQuality),

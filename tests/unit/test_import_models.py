@@ -17,8 +17,6 @@ DATA = Path(__file__).parents[1] / "oracles" / "data"
 FILES = {
     "LightGBM": DATA / "lightgbm.txt",
     "XGBoost": DATA / "xgboost-model.json",
-    "CatBoost": DATA / "catboost.json",
-    "ONNX": DATA / "forest.onnx",
 }
 
 

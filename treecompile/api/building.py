@@ -118,7 +118,7 @@ def build(
     no review.html.
 
     `data` can also be a model: a model file, a `.rules` file, a document with rules
-    such as RULES.md, or a file of LightGBM, XGBoost, CatBoost or ONNX, for which
+    such as RULES.md, or a file of LightGBM or XGBoost, for which
     `target` and `labels` are as for `import_model`. Then nothing is learned, and the
     other options of `learn` are refused. `rows` with known answers measure the rules
     again, and count them if they were edited; `validation` and the options for reading

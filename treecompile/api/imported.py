@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +15,9 @@ from treecompile.model import ir
 from treecompile.model.batch import Columns
 from treecompile.model.errors import DataError
 from treecompile.model.evidence import MEASURED
-from treecompile.tables.columns import Raw, type_of
 from treecompile.tables.dataset import encode_answers, encode_features
 from treecompile.tables.features import summaries
-from treecompile.tables.raw import RawTable, require_column
+from treecompile.tables.raw import RawTable
 from treecompile.tables.read import read_table
 
 if TYPE_CHECKING:
@@ -80,25 +79,6 @@ def as_frame(X: Any, names: Sequence[str]) -> pd.DataFrame:
         X = pd.DataFrame(X, columns=list(names))
     frame: pd.DataFrame = X.set_axis([str(name) for name in X.columns], axis=1)
     return frame
-
-
-def categories_in(frame: pd.DataFrame) -> Callable[[str], tuple[ir.Category, ...]]:
-    """The categories that rows have, in order, by the name of their column."""
-
-    def found(name: str) -> tuple[ir.Category, ...]:
-        require_column(name, tuple(frame.columns))
-        column = Raw.of(read_table(frame[[name]]), name, frozenset()).distinct()
-        kind = type_of(column) if column.values else ir.ValueType.STR
-        if kind is ir.ValueType.BOOL:
-            return (False, True)
-        if kind is ir.ValueType.FLOAT:
-            raise DataError(
-                f"column {name!r} holds floats, and the model has categories in it:"
-                " convert it to integers or text, as it was in training"
-            )
-        return tuple(sorted(column.typed(kind)))
-
-    return found
 
 
 def with_data(program: Measured, X: Any, y: Any = None) -> Measured:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from treecompile.api.imported import as_frame, categories_in, with_data
+from treecompile.api.imported import with_data
 from treecompile.api.model import Model
-from treecompile.importers import catboost, lightgbm, onnx, xgboost
+from treecompile.importers import lightgbm, xgboost
 from treecompile.importers.formats import format_of, read_foreign
 from treecompile.model.errors import OptionError
 from treecompile.model.file.limits import MOST_BYTES
@@ -36,11 +36,10 @@ def import_model(
     target: str | None = None,
     labels: Sequence[Label] | None = None,
 ) -> Model:
-    """The model in a file of LightGBM, XGBoost, CatBoost or ONNX, which is detected.
+    """The model in a file of LightGBM or XGBoost, which is detected.
 
-    The library need not be installed. If the file of a classifier has no label names,
-    the labels are 0, 1, ..., unless `labels` are given. `target` names what is
-    predicted.
+    The library need not be installed. The labels of a classifier are 0, 1, ..., unless
+    `labels` are given. `target` names what is predicted.
 
     A model file of treecompile is read as it is.
     """
@@ -89,40 +88,6 @@ def from_xgboost(
     """
     how = {"labels": labels, "missing": missing}
     return _imported(xgboost.from_object, model, X, y, target, **how)
-
-
-def from_catboost(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    target: str | None = None,
-    labels: Sequence[Label] | None = None,
-) -> Model:
-    """A model from a fitted CatBoost, CatBoostClassifier or CatBoostRegressor.
-
-    If its trees test categories, `X` must have the training rows: the model itself
-    has only hashes of the categories.
-    """
-    categories = None
-    if X is not None:
-        X = as_frame(X, catboost.names_of(model))
-        categories = categories_in(X)
-    how = {"labels": labels, "categories": categories}
-    return _imported(catboost.from_object, model, X, y, target, **how)
-
-
-def from_onnx(
-    model: Any,
-    X: Any = None,
-    y: Any = None,
-    *,
-    target: str | None = None,
-    feature_names: Sequence[str] | None = None,
-) -> Model:
-    """A model from an `onnx.ModelProto` with a tree ensemble."""
-    how = {"feature_names": feature_names}
-    return _imported(onnx.from_object, model, X, y, target, **how)
 
 
 def _imported(

@@ -120,7 +120,7 @@ def from_sklearn(
     folded exactly is refused by name.
 
     Forests are RandomForest, ExtraTrees, Bagging of trees, GradientBoosting,
-    HistGradientBoosting, AdaBoostClassifier of trees and IsolationForest.
+    HistGradientBoosting and AdaBoostClassifier of trees.
 
     With `X` and `y`, the model also knows its quality and the rows behind each rule.
     Names that are not given come from the estimator and from `y`.

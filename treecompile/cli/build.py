@@ -95,7 +95,7 @@ def build(
     the model and compared with it.
 
     DATA can also be a model: a model file, a .rules file, a document with rules such as
-    RULES.md, or a file of LightGBM, XGBoost, CatBoost or ONNX (see `import`). The model
+    RULES.md, or a file of LightGBM or XGBoost (see `import`). The model
     is then compiled as it is, and options for learning are refused. --data measures it
     again; --validation and options for reading files can be added.
     """

@@ -15,7 +15,7 @@ from treecompile.model.options import COMMON
 
 @command(
     "import",
-    "Import a model of LightGBM, XGBoost, CatBoost or ONNX.",
+    "Import a model of LightGBM or XGBoost.",
     "treecompile import booster.txt -o model.json\n"
     "treecompile import booster.json --target churn --labels no,yes -o model.json",
     "A model file. build FILE --out DIR writes code and a document as well.",
@@ -28,8 +28,7 @@ from treecompile.model.options import COMMON
 @value(
     "--labels",
     "A,B,C",
-    "The labels, in the order of the classes. [default: those in the file, or the"
-    " numbers from 0]",
+    "The labels, in the order of the classes. [default: the numbers from" " 0]",
     group=COMMON,
 )
 @force_option
@@ -48,9 +47,7 @@ def import_model(
 
     \b
     LightGBM: the text file of save_model
-    XGBoost: .json or .ubj
-    CatBoost: .json, of save_model(..., format="json")
-    ONNX: a graph with one tree ensemble
+    XGBoost: the .json file of save_model
 
     The library need not be installed. The model's margins equal the library's bit for
     bit, and the labels are derived from them. Models that cannot be exact are refused.

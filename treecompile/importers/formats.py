@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from treecompile.importers import catboost, lightgbm, onnx, xgboost
+from treecompile.importers import lightgbm, xgboost
 from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file.limits import MOST_BYTES
@@ -25,12 +25,9 @@ class FileFormat:
     read: Callable[..., ir.NotedForest]  # takes the bytes, a target and labels
 
 
-# In this order: marks that only one format has are looked for first.
 FORMATS = (
     FileFormat("LightGBM", lightgbm.is_model, lightgbm.read),
     FileFormat("XGBoost", xgboost.is_model, xgboost.read),
-    FileFormat("CatBoost", catboost.is_model, catboost.read),
-    FileFormat("ONNX", onnx.is_model, onnx.read),
 )
 
 

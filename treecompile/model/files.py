@@ -30,7 +30,7 @@ def refuse_pickle(path: str | Path, error: type[TreecompileError]) -> None:
         raise error(
             f"{str(path)!r}: pickles are not read, since they can run any code: load it"
             " in Python, and give a model to from_sklearn, from_lightgbm, from_xgboost"
-            " or from_catboost, or a DataFrame to learn"
+            " or from_xgboost, or a DataFrame to learn"
         )
 
 

@@ -17,7 +17,7 @@ from treecompile.importers.sklearn.trees import (
 from treecompile.model import ir
 from treecompile.model.errors import DataError
 
-LIBRARIES = ("lightgbm", "xgboost", "catboost")  # each has a function from_NAME
+LIBRARIES = ("lightgbm", "xgboost")  # each has a function from_NAME
 
 
 def import_model(

@@ -1,8 +1,7 @@
 """Imports forests of scikit-learn, exactly as it evaluates them.
 
-Random forests, extremely randomised trees, bagged trees, AdaBoost and isolation
-forests. A leaf adds its shares of the classes, its mean, its weighted vote, or the
-length of its path. Boosted trees are in `boosting`.
+Random forests, extremely randomised trees, bagged trees and AdaBoost. A leaf adds its
+shares of the classes, its mean or its weighted vote. Boosted trees are in `boosting`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from treecompile.importers.sklearn.boosting import gradient_boosting, hist_boosting
-from treecompile.importers.sklearn.doubles import narrow, neighbours
 from treecompile.importers.sklearn.features import numeric
 from treecompile.importers.sklearn.trees import (
     SUPPORTED,
@@ -25,7 +23,6 @@ from treecompile.importers.sklearn.trees import (
     refuse_categorical,
 )
 from treecompile.model import forests, ir
-from treecompile.model.arrays import Floats, Mask
 from treecompile.model.errors import DataError
 
 Made = tuple[ir.Forest, list[str]]
@@ -159,79 +156,6 @@ def _votes(estimator: Any, names: Sequence[str], labels: tuple[ir.Label, ...]) -
     return replace(forest, link=ir.Link.NONE), [note]
 
 
-# ---------------------------------------------------------------- isolation forests
-
-OUTLIER, INLIER = -1, 1
-
-
-def _isolation(
-    estimator: Any, names: Sequence[str], labels: tuple[ir.Label, ...]
-) -> Made:
-    """Import an isolation forest, which sums path lengths; inliers have long paths."""
-    features = numeric(names)
-    members = []
-    lengths = zip(
-        estimator._decision_path_lengths,
-        estimator._average_path_length_per_tree,
-        strict=True,
-    )
-    for (tree, columns), (depth, more) in zip(_trees(estimator), lengths, strict=True):
-        values = (depth + more - 1.0).reshape(-1, 1).tolist()
-        nodes = nodes_of(tree.tree_, values, columns)
-        members.append(forests.member(features, (0,), nodes))
-    most = sum(max(value for (value,) in member.values) for member in members)
-    cut = _cut(estimator, float(most))
-    notes = [
-        "the margin is the sum of the path lengths, and there are no probabilities:"
-        f" {INLIER} is an inlier, {OUTLIER} an outlier"
-    ]
-    return (
-        ir.Forest(
-            features,
-            (OUTLIER, INLIER),
-            tuple(members),
-            (0.0,),
-            link=ir.Link.NONE,
-            cut=cut,
-        ),
-        notes,
-    )
-
-
-def _cut(estimator: Any, most: float) -> float:
-    """Return the greatest sum of lengths that makes a row an outlier."""
-    from sklearn.ensemble._iforest import _average_path_length
-
-    usual = _average_path_length([estimator._max_samples])
-    denominator = len(estimator.estimators_) * usual
-    if not denominator.all():
-        raise DataError(
-            f"the IsolationForest was fitted with max_samples={estimator._max_samples}:"
-            " all rows get the same score: use more"
-        )
-
-    def is_outlier(sums: Floats) -> Mask:
-        # This is how the library computes it: the rounding of each step matters.
-        found: Mask = -(2 ** (-np.divide(sums, denominator))) - estimator.offset_ < 0
-        return found
-
-    ends = is_outlier(np.array([0.0, most * 2]))
-    if not ends[0]:
-        return -1.0  # every row is an inlier
-    if ends[1]:
-        return most * 2
-
-    low, high = np.array([0.0]), np.array([most * 2])
-    (cut,), _ = narrow(low, high, lambda _, sums: is_outlier(sums))
-    near = neighbours(np.array([cut]))
-    if (is_outlier(near) != (near <= cut)).any():
-        raise DataError(
-            "cannot import the IsolationForest exactly: its score does not fall near"
-            f" offset_ = {estimator.offset_!r}: move it a little"
-        )
-    return float(cut)
-
-
 Importer = Callable[[Any, Sequence[str], tuple[ir.Label, ...]], Made]
 KINDS: dict[str, Importer] = {
     **dict.fromkeys(
@@ -250,5 +174,4 @@ KINDS: dict[str, Importer] = {
         hist_boosting,
     ),
     "AdaBoostClassifier": _votes,
-    "IsolationForest": _isolation,
 }

@@ -1,6 +1,6 @@
 """Imports models of XGBoost, exactly as it evaluates them.
 
-They are read from the JSON or UBJSON that XGBoost saves, so it need not be installed.
+They are read from the JSON that XGBoost saves, so it need not be installed.
 It rounds every number to a 32-bit float before comparing it, and adds 32-bit floats.
 """
 
@@ -31,7 +31,7 @@ def read(
     missing: float = nan,
     iterations: int | None = None,
 ) -> ir.NotedForest:
-    """Read a model from the JSON or UBJSON that `save_model` writes.
+    """Read a model from the JSON that `save_model` writes.
 
     The file has no labels. Unless they are given, they are the numbers from 0. After
     early stopping, a file of XGBClassifier and the like is read up to its best
@@ -74,7 +74,7 @@ def from_object(
         missing = float(getattr(model, "missing", nan))
     try:
         _check_missing(missing)
-        learner = parsed(bytes(booster.save_raw("ubj")))
+        learner = parsed(bytes(booster.save_raw("json")))
         iterations = _best(learner, always=True) if is_wrapped else None
         return _read(learner, target, labels, iterations, is_wrapped)
     except ModelFileError as error:

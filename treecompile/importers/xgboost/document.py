@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from treecompile.importers.boosted import check_bytes
-from treecompile.importers.xgboost import ubjson
 from treecompile.model.arrays import Array
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file.limits import check_text
@@ -45,8 +44,6 @@ class Section:
 
     def items(self, key: str) -> list[Any]:
         found = self.at(key)
-        if isinstance(found, np.ndarray):
-            found = found.tolist()
         if not isinstance(found, list):
             raise ModelFileError(f"{self._place(key)}: expected a list")
         return found
@@ -74,35 +71,30 @@ class Section:
 
     def singles(self, key: str, count: int) -> list[float]:
         """32-bit floats, as doubles. They may be infinite, or NaN."""
-        found = self._array(key, count, (int, float), "fiu")
+        found = self._array(key, count, (int, float))
         with np.errstate(over="ignore"):
             rounded: list[float] = found.astype(np.float32).astype(float).tolist()
         return rounded
 
     def integers(self, key: str, count: int | None = None) -> list[int]:
-        found: list[int]
-        found = self._array(key, count, (int, bool), "iu").astype(np.int64).tolist()
+        found: list[int] = self._array(key, count, (int, bool)).tolist()
         return found
 
-    def _array(
-        self, key: str, count: int | None, types: tuple[type, ...], kinds: str
-    ) -> Array:
+    def _array(self, key: str, count: int | None, types: tuple[type, ...]) -> Array:
         found = self.at(key)
         place = self._place(key)
-        if isinstance(found, list):
-            if not all(type(each) in types for each in found) or any(
-                abs(each) > LARGEST for each in found if type(each) is int
-            ):
-                raise ModelFileError(f"{place}: expected a list of numbers")
-            found = np.array(found, np.float64 if float in types else np.int64)
-        if not isinstance(found, np.ndarray) or found.dtype.kind not in kinds:
+        if (
+            not isinstance(found, list)
+            or not all(type(each) in types for each in found)
+            or any(abs(each) > LARGEST for each in found if type(each) is int)
+        ):
             raise ModelFileError(f"{place}: expected a list of numbers")
         if count is not None and len(found) != count:
             raise ModelFileError(
                 f"{place}: {len(found):,} values, and {count:,} are needed: the file is"
                 " damaged"
             )
-        return found
+        return np.array(found, np.float64 if float in types else np.int64)
 
     def _place(self, key: str) -> str:
         return f"{self.where}.{key}" if self.where else key
@@ -115,21 +107,18 @@ def part(item: Any, where: str) -> Section:
 
 
 def is_model(beginning: bytes) -> bool:
-    """Whether a file that begins like this is a model of XGBoost, JSON or UBJSON."""
-    text = re.match(rb'\s*\{\s*"(learner|version|Config)"\s*:\s*[\[{]', beginning)
-    binary = re.match(rb"\{[iUIlL]\x00*\x07(learner|version)[\[{]", beginning)
-    return text is not None or binary is not None
+    """Whether a file that begins like this is a model of XGBoost, in JSON."""
+    start = rb'\s*\{\s*"(learner|version|Config)"\s*:\s*[\[{]'
+    return re.match(start, beginning) is not None
 
 
 def parsed(data: bytes) -> Section:
     """Return the object `learner` of a model file."""
     check_bytes(data)
-    is_binary = re.match(rb"\{[iUIlL]\x00*\x07", data[:20]) is not None
-    record = ubjson.parsed(data) if is_binary else _json(data)
-    model = part(record, "")
+    model = part(_json(data), "")
     if "learner" not in model:
         raise ModelFileError(
-            "not an XGBoost model: expected the JSON or UBJSON that Booster.save_model"
+            "not an XGBoost model: expected the JSON that Booster.save_model"
             ' writes, with the key "learner"'
         )
     return model.part("learner")
@@ -150,7 +139,7 @@ def _json(data: bytes) -> Any:
         raise ModelFileError("not an XGBoost model: nested too deeply") from None
     except ValueError:  # bad JSON, bad UTF-8, a number of thousands of digits
         raise ModelFileError(
-            "not an XGBoost model: neither JSON nor UBJSON, or the file is damaged"
+            "not an XGBoost model: no JSON, or the file is damaged"
         ) from None
 
 
