@@ -17,7 +17,6 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from treecompile.api.building import build
-    from treecompile.api.distilling import distil
     from treecompile.api.importing import (
         from_lightgbm,
         from_xgboost,
@@ -52,7 +51,6 @@ __all__ = [
     "build",
     "cross_validate",
     "diff",
-    "distil",
     "from_lightgbm",
     "from_sklearn",
     "from_xgboost",
@@ -66,7 +64,6 @@ HOMES = {
     "Model": "api.model",
     "Table": "database.locations",
     "build": "api.building",
-    "distil": "api.distilling",
     **dict.fromkeys(
         (
             *("from_lightgbm", "from_xgboost"),

@@ -256,7 +256,7 @@ def exchanged(text: str, start: str) -> str:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"output": "rule"}, "a forest has no rules: .*distil"),
+        ({"output": "rule"}, "a forest has no rules: learn one tree"),
         ({"output": "margin", "label": "yes"}, "one margin for both labels"),
         ({"output": "probability", "label": "maybe"}, "is not a label"),
     ],

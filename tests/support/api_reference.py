@@ -17,7 +17,6 @@ import treecompile
 from tests.support.option_tables import table
 from tests.support.samples import ROOT
 from treecompile.api.building import Built
-from treecompile.api.distilled import BothFigures, BothQualities, Distilled, Witness
 from treecompile.api.explanation import Explanation
 from treecompile.inspect.check import Check, Finding
 from treecompile.inspect.differences import Diff, Difference
@@ -31,12 +30,11 @@ PAGE = ROOT / "docs" / "python.md"
 MARKED = re.compile(r"(?s)<!-- reference -->\n.*?<!-- end -->")
 FUNCTIONS = (
     *("learn", "build", "load", "import_model", "from_lightgbm", "from_xgboost"),
-    *("from_sklearn", "distil", "cross_validate", "diff"),
+    *("from_sklearn", "cross_validate", "diff"),
 )
 RESULTS = [  # what functions and methods return
     *(Built, Report, Mismatch, Evaluation, ClassQuality, ValueQuality),
     *(RuleQuality, RuleTally, Check, Finding, Diff, Difference),
-    *(Distilled, Witness, BothFigures, BothQualities),
     *(CrossValidation, Fold, PruningStep, Explanation),
 ]
 HIDDEN = ("self", "feedback")  # parameters

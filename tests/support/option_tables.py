@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 import click
 
 from tests.support.samples import ROOT
-from treecompile.cli import distil, main
+from treecompile.cli import main
 from treecompile.cli.options import help_of
 from treecompile.emit.options import EmitOptions
 from treecompile.learning.options import LearnOptions
@@ -118,14 +118,10 @@ TABLES: dict[str, Callable[[], str]] = {
     "evaluate": lambda: command_table(
         "evaluate", without=_declared(DataOptions, LearnOptions)
     ),
-    "distil": lambda: command_table(
-        "distil", without=_declared(LearnOptions, without=distil.OWN)
-    ),
     **{
         name: lambda name=name: command_table(name)  # type: ignore[misc]
         for name in main.commands
-        if name not in ("learn", "build", "emit", "evaluate", "distil")
-        and _options(name)
+        if name not in ("learn", "build", "emit", "evaluate") and _options(name)
     },
 }
 

@@ -107,9 +107,8 @@ The model is a sum of 2 trees. Each tree adds a number, and the answer is comput
  could read and accept one by one. This document says how an answer is computed, from\
  which columns, and what the model relies on.
 
-If people must be able to read the decision, use `treecompile distil`: it learns one\
- tree that agrees with this forest as often as it can. That tree is a different model,\
- with its own rules, document and quality.
+If people must be able to read the decision, learn one tree from the answers of\
+ this forest. That tree is a different model, with its own rules, document and quality.
 
 ## How an answer is computed
 

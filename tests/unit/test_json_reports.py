@@ -10,19 +10,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from tests.support.commands import good, run
-from tests.support.forests import stump
 from tests.support.random_models import random_program
 from tests.support.samples import ROOT, TENNIS
 from treecompile.cli import json_reports, main
-from treecompile.model.file import dumps, read_any_program, sha256
+from treecompile.model.file import dumps
 from treecompile.model.ir import (
-    Condition,
-    Feature,
-    ForestProgram,
-    Kind,
-    Op,
     Tree,
-    ValueType,
 )
 from treecompile.verify import verification
 from treecompile.verify.verification import Report
@@ -32,7 +25,7 @@ NUMBERS = "x,colour,y\n" + "".join(
     f"{n},{'rg'[n % 2]},{n * n / 4 + n % 2}\n" for n in range(40)
 )
 REPORTING = (
-    *("learn", "rules", "build", "import", "distil", "show"),
+    *("learn", "rules", "build", "import", "show"),
     *("evaluate", "verify", "check", "diff"),
 )
 
@@ -138,38 +131,6 @@ def test_a_report_and_a_model_do_not_share_a_stream() -> None:
             result = run(*command, "-o", out, "--json")
             assert result.exit_code == 2
             assert f"--json and -o {out} both write" in result.stderr
-
-
-# ---------------------------------------------------------------- distil
-
-
-def test_distil() -> None:
-    penguins = ROOT / "examples" / "penguins"
-    data = penguins / "penguins.csv"
-    found = report("distil", "distil", penguins / "forest.json", data)
-    assert found["forest"] == {
-        "algorithm": "LightGBM binary",
-        "trees": 20,
-        "sha256": sha256(read_any_program(penguins / "forest.json")),
-    }
-    assert found["model"] == report("show", "show", "model.json")["model"]
-    assert found["rows"] + found["agreement"]["rows"] == 344
-    assert found["against_target"]["forest"]["accuracy"] > 0.9
-    assert len(found["witnesses"]) == 5
-    assert found["files"] == ["model.json"]
-
-
-def test_distil_numbers() -> None:
-    x = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
-    forest = stump(x, Condition(0, Op.GT, 19.0, False), (10.5, -2.0))
-    Path("n.json").write_text(dumps(ForestProgram("unknown", "a stump", forest)))
-    found = report("distil", "distil", "n.json", "numbers.csv", "-o", "tree.json")
-    assert found["against_target"] is None
-    assert found["agreement"]["rows"] == 13
-    assert 0.5 < found["agreement"]["r_squared"] < 1
-    (witness,) = found["witnesses"]  # between the rows that the tree has seen
-    assert (witness["forest"], witness["model"]) in ((10.5, -2.0), (-2.0, 10.5))
-    assert witness["row"] == {"x": witness["number"] - 1}
 
 
 # ---------------------------------------------------------------- show

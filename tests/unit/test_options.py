@@ -14,7 +14,6 @@ from tests.support.commands import good, run
 from tests.support.samples import TENNIS
 from treecompile import OptionError
 from treecompile.api.options import (
-    DistilKeywords,
     EmitKeywords,
     LearnKeywords,
     keywords_of,
@@ -24,7 +23,7 @@ from treecompile.cli.options import help_of
 from treecompile.emit.options import EmitOptions
 from treecompile.learning.options import LearnOptions
 from treecompile.model.options import Option, options_of
-from treecompile.tables.options import DataOptions, ReadOptions
+from treecompile.tables.options import DataOptions
 
 LEARNING = keywords_of(DataOptions, LearnOptions)
 EMITTING = keywords_of(EmitOptions)
@@ -61,7 +60,6 @@ def test_the_command_line_has_every_declared_option(
         (treecompile.learn, LearnKeywords, LEARNING),
         (treecompile.cross_validate, LearnKeywords, LEARNING),
         (treecompile.build, LearnKeywords, LEARNING),
-        (treecompile.distil, DistilKeywords, keywords_of(ReadOptions, LearnOptions)),
         (treecompile.Model.emit, EmitKeywords, EMITTING),
     ],
 )

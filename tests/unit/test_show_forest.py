@@ -143,7 +143,7 @@ def test_commands_that_need_one_tree(path: Path, command: str) -> None:
         f"{command} needs one tree or rules, and the model is a forest of 2 trees"
         in (result.stderr)
     )
-    assert "treecompile distil" in result.stderr
+    assert "learn one tree from its answers" in result.stderr
 
 
 def test_many_features_are_cut_short() -> None:

@@ -74,7 +74,7 @@ def refuse_for_forests(
         if value:
             raise OptionError(
                 f"{flag} needs one tree or rules, and the model is a forest: leave it"
-                " out, or learn a tree that answers like it with `treecompile distil`"
+                " out, or learn one tree from its answers"
             )
 
 

@@ -43,7 +43,7 @@ class DataKeywords(ReadKeywords, total=False):
     weights: str
 
 
-class GrowthKeywords(TypedDict, total=False):
+class LearnKeywords(DataKeywords, total=False):
     algorithm: str
     max_depth: int | None
     min_split: int
@@ -71,14 +71,6 @@ class GrowthKeywords(TypedDict, total=False):
     validation_fraction: float
     seed: int
     threads: int | None
-
-
-class LearnKeywords(DataKeywords, GrowthKeywords, total=False):
-    pass
-
-
-class DistilKeywords(ReadKeywords, GrowthKeywords, total=False):
-    pass
 
 
 class EmitKeywords(TypedDict, total=False):
@@ -140,29 +132,14 @@ def learn_options(
     function: str, target: str, given: Mapping[str, Any]
 ) -> tuple[DataOptions, LearnOptions]:
     """Check the names of the keywords, and sort them by what they are about."""
-    columns, how = _learning(function, given, DataOptions)
-    return DataOptions(as_name(target), **columns), how
-
-
-def distil_options(
-    function: str, given: Mapping[str, Any]
-) -> tuple[ReadOptions, LearnOptions]:
-    """The same, where a forest says what the columns are."""
-    reading, how = _learning(function, given, ReadOptions)
-    return ReadOptions(**reading), how
-
-
-def _learning(
-    function: str, given: Mapping[str, Any], about_data: type
-) -> tuple[dict[str, Any], LearnOptions]:
-    values = _values(function, given, about_data, LearnOptions)
+    values = _values(function, given, DataOptions, LearnOptions)
     if given.get("class_weight") == BALANCED:
         values |= {"class_weight": (), "balanced": True}
     if given.get("one_hot") is True:
         values |= {"one_hot": (), "one_hot_all": True}
     values = {k: spelled(k, v) if k in DECLARED else v for k, v in values.items()}
-    columns = {key: values.pop(key) for key in options_of(about_data) if key in values}
-    return columns, LearnOptions(**values)
+    columns = {key: values.pop(key) for key in options_of(DataOptions) if key in values}
+    return DataOptions(as_name(target), **columns), LearnOptions(**values)
 
 
 def refer_options(

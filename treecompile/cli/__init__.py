@@ -17,7 +17,6 @@ from treecompile import __version__
 from treecompile.cli import (
     build,
     completion,
-    distil,
     emit,
     failures,
     importing,
@@ -31,10 +30,7 @@ from treecompile.cli.command import HELP, Command, write_rows, write_text
 
 NAME = "treecompile"
 COMMANDS: dict[str, tuple[Command, ...]] = {  # by heading, in the order of the work
-    "Make a model": (
-        *(build.build, learn.learn, learn.rules),
-        *(importing.import_model, distil.distil),
-    ),
+    "Make a model": (build.build, learn.learn, learn.rules, importing.import_model),
     "Compile and prove": (emit.emit, emit.verify),
     "Predict": (predict.predict, predict.score),
     "Examine": (

@@ -18,7 +18,6 @@ from treecompile.model.file.write import sha256
 from treecompile.model.paths import depth, divisible, kind_of, leaf_count
 
 if TYPE_CHECKING:
-    from treecompile.api.distilled import Distilled
     from treecompile.inspect.check import Check, Fault, Finding
     from treecompile.inspect.differences import Diff
     from treecompile.learning.cross_validation import CrossValidation
@@ -90,40 +89,6 @@ def made(
         "files": list(files),
         "notes": list(notes),
         "verified": list(verified),
-    }
-
-
-def distilled(result: Distilled, files: Iterable[str]) -> Json:
-    """The result of `distil`."""
-    forest, program = result.forest, result.model.program
-    labels, both = program.body.labels, result.against_target
-    known = program.training
-    return {
-        "model": model(program),
-        "forest": {
-            "algorithm": forest.algorithm,
-            "trees": len(forest.body.members),
-            "sha256": sha256(forest),
-        },
-        "rows": known and known.rows,
-        "agreement": _quality(labels, result.agreement),
-        "against_target": both
-        and {
-            "forest": _quality(labels, both.forest),
-            "model": _quality(labels, both.model),
-        },
-        "witnesses": [
-            {
-                "number": each.number,
-                "row": each.row,
-                "forest": each.forest,
-                "model": each.model,
-                **({} if each.rows is None else {"rows": each.rows}),
-            }
-            for each in result.witnesses
-        ],
-        "files": list(files),
-        "notes": list(result.model.notes),
     }
 
 

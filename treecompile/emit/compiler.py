@@ -122,6 +122,6 @@ def _forest_lowering(target: Target) -> Callable[[ForestInput, EmitOptions], Low
     if target.lowering not in FOREST_LOWERINGS or not target.forest:
         raise TargetError(
             f"a forest cannot become {target.name}: use {sentence(FOREST_LOWERINGS)},"
-            " or learn a tree that answers like it with `treecompile distil`"
+            " or learn one tree from its answers"
         )
     return FOREST_LOWERINGS[target.lowering]

@@ -13,7 +13,6 @@ from treecompile.model import ir, words
 from treecompile.model.evidence import MEASURED, label_rows, right_rows, rows_of
 from treecompile.model.paths import leaf_count
 from treecompile.model.referral import refer_label, referred_rows
-from treecompile.model.stand_in import compares_with_forest, learner
 
 READABLE = 50  # leaves that a person may read
 WEIGHTED = {"weights", "class_weight", "balanced", "prior"}  # options
@@ -43,8 +42,6 @@ def quality_line(program: ir.AnyProgram) -> str:
         for quality, on in measured
     )
     name = "accuracy" if program.body.labels else "RMSE"
-    if compares_with_forest(program):
-        name = f"{name} against the forest's answers"
     return f"{name}: {figures}{_baseline(program, measured[0][0])}"
 
 
@@ -57,8 +54,7 @@ def _measured(program: ir.AnyProgram) -> Iterator[tuple[ir.Quality, str]]:
         yield training.estimate.quality, _how(training.estimate)
     elif training.validation is not None:
         pruned = ", which pruned the model" if was_pruned_by_validation(program) else ""
-        kind = "held-out" if compares_with_forest(program) else "validation"
-        yield training.validation, f"{_rows(training.validation, kind)}{pruned}"
+        yield training.validation, f"{_rows(training.validation, 'validation')}{pruned}"
     if training.quality is not None:
         is_measured = MEASURED in dict(program.options)
         rows = _rows(training.quality, "given" if is_measured else "training")
@@ -66,8 +62,6 @@ def _measured(program: ir.AnyProgram) -> Iterator[tuple[ir.Quality, str]]:
 
 
 def was_pruned_by_validation(program: ir.AnyProgram) -> bool:
-    if compares_with_forest(program):
-        return False  # other rows did, and these measure it
     options = dict(program.options)
     return options.get("prune") == "reduced-error" or (
         options.get("rules") == "validation"
@@ -173,7 +167,7 @@ def _smaller(program: ir.Program) -> str:
     """The options that make a smaller model; for rules, those that make their tree."""
     if isinstance(program.body, ir.RuleSet):
         return "a lower --max-depth or a higher --min-leaf"
-    return SMALLER.get(learner(program), "--max-leaves")
+    return SMALLER.get(program.algorithm, "--max-leaves")
 
 
 def _about_noise(program: ir.Program, training: ir.Training) -> Iterator[str]:

@@ -12,7 +12,6 @@ from math import fsum, log2
 from treecompile.measure.forest_importance import split_shares
 from treecompile.model import ir
 from treecompile.model.errors import OptionError
-from treecompile.model.stand_in import learner
 
 GINI, ENTROPY, VARIANCE = "gini", "entropy", "variance"
 MEASURES = {"id3": ENTROPY, "c45": ENTROPY, "cart": GINI}  # without --criterion
@@ -33,12 +32,11 @@ def measure_of(program: ir.Program) -> str | None:
     Options name it, or the algorithm has one by default. Trees that another library
     learned have only the gains of their splits.
     """
-    algorithm = learner(program)
-    if algorithm not in MEASURES:
+    if program.algorithm not in MEASURES:
         return None
     if not program.body.labels:
         return VARIANCE
-    given = dict(program.options).get("criterion", MEASURES[algorithm])
+    given = dict(program.options).get("criterion", MEASURES[program.algorithm])
     return GINI if given == GINI else ENTROPY
 
 

@@ -38,8 +38,7 @@ def single(program: ir.AnyProgram, what: str) -> ir.Program:
         return program
     raise OptionError(
         f"{what} needs one tree or rules, and the model is a forest of"
-        f" {len(program.body.members):,} trees: learn a tree that answers like it with"
-        " `treecompile distil`"
+        f" {len(program.body.members):,} trees: learn one tree from its answers"
     )
 
 

@@ -11,7 +11,6 @@ from treecompile.model import ir, words
 from treecompile.model.evidence import Evidence, label_rows, right_rows, rows_of
 from treecompile.model.paths import size
 from treecompile.model.semantics import is_fractional, required_features
-from treecompile.model.stand_in import compares_with_forest, titled
 from treecompile.model.words import rounded
 
 Json = dict[str, Any]
@@ -44,9 +43,7 @@ def facts(program: ir.Program, total: Evidence) -> list[tuple[str, str]]:
         source = training.source or "a table in memory"
         found.append(("Data", f"{source}, {words.quantity(training.rows, 'row')}"))
     if total.rows and program.body.labels:
-        same = compares_with_forest(program)
-        title = "As the forest answers these" if same else "Right on these"
-        found.append((title, _share(total.right, total.rows)))
+        found.append(("Right on these", _share(total.right, total.rows)))
     return found
 
 
@@ -90,7 +87,7 @@ def quality(program: ir.Program) -> list[Json]:
         title = f"New data, estimated by {how or 'held-out rows'}"
         parts.insert(0, (title, estimate.quality))
     return [
-        _quality(titled(program, title), found, program.body.labels)
+        _quality(title, found, program.body.labels)
         for title, found in parts
         if found is not None
     ]

@@ -116,9 +116,9 @@ def _no_rules(forest: ir.Forest) -> str:
         " computed from the sum, so no part of the model decides alone. It has no rules"
         " that a person could read and accept one by one. This document says how an"
         " answer is computed, from which columns, and what the model relies on.\n\nIf"
-        " people must be able to read the decision, use `treecompile distil`: it learns"
-        " one tree that agrees with this forest as often as it can. That tree is a"
-        " different model, with its own rules, document and quality."
+        " people must be able to read the decision, learn one tree from the answers"
+        " of this forest. That tree is a different model, with its own rules, document"
+        " and quality."
     )
 
 

@@ -17,7 +17,6 @@ from treecompile.model.forests import is_forest
 from treecompile.model.paths import DIVIDED
 from treecompile.model.referral import refer_label, referred_rows
 from treecompile.model.semantics import answer, is_fractional
-from treecompile.model.stand_in import compares_with_forest, titled
 from treecompile.model.words import rounded
 
 # ---------------------------------------------------------------- the model
@@ -49,7 +48,7 @@ def quality(program: ir.AnyProgram) -> list[QualityPart]:
         (f"Validation data{_seen(program)}", training.validation),
     ]
     return [
-        _quality_part(titled(program, title), quality, program, base)
+        _quality_part(title, quality, program, base)
         for title, quality in measured
         if quality is not None
     ]
@@ -63,8 +62,6 @@ def _estimated(estimate: ir.Estimate) -> str:
 
 def _seen(program: ir.AnyProgram) -> str:
     """Warn that a model pruned to fit the validation rows fits them better."""
-    if compares_with_forest(program):
-        return ""  # other rows pruned it
     if pruned_by(program) == "validation":
         return ", which also pruned the rules: expect less on new rows"
     is_fitted = dict(program.options).get("prune") == "reduced-error"
@@ -183,11 +180,9 @@ def statistics(program: ir.Program) -> list[StatisticsPart]:
         ("Validation data", training.validation_rules, training.validation),
     )
     own = PRUNED_BY.get(pruned_by(program), "")
-    if own == "Validation data" and compares_with_forest(program):
-        own = ""  # other rows pruned the rules
     return [
         StatisticsPart(
-            titled(program, title),
+            title,
             SELECTED if title == own else "",
             _table(program.body, tallies, quality),
         )

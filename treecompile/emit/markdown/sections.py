@@ -14,7 +14,6 @@ from treecompile.model.dates import definitions
 from treecompile.model.evidence import MEASURED, Evidence
 from treecompile.model.paths import leaf_count, rule_ids
 from treecompile.model.semantics import is_fractional, required_features
-from treecompile.model.stand_in import FOREST, compares_with_forest, learner, original
 from treecompile.model.words import Rounding, rounded
 from treecompile.pictures.draw import compact
 from treecompile.rules.language.evidence import ALGORITHM
@@ -35,8 +34,7 @@ def summary(program: ir.Program, rules: int, glossary: Glossary) -> str:
     columns = (
         f"{len(tested)} of {given}: {md.listing(tested)}" if tested else "no column"
     )
-    by = learner(program) if original(program) else program.algorithm
-    algorithm = ALGORITHMS.get(by) or md.name(by)
+    algorithm = ALGORITHMS.get(program.algorithm) or md.name(program.algorithm)
     if is_fractional(body):
         order = "exactly one rule applies to every case whose values are known"
     elif isinstance(body, ir.Tree):
@@ -74,14 +72,6 @@ def data(program: ir.AnyProgram, every: Evidence | None = None) -> str:
         origin = md.name(training.source) if training.source else "a table in memory"
         rows = words.quantity(training.rows, "row")
         text = f"The model was learned from {origin}, {rows}."
-    if (forest := original(program)) is not None:
-        del options[FOREST]
-        text += (
-            f" It imitates a forest ({md.name(forest.algorithm)}, SHA-256"
-            f" {forest.sha256}): it was learned from the forest's answers."
-        )
-        if compares_with_forest(program):
-            text += " In this document, a right answer is one that the forest gives."
     if options:
         alpha = options.pop("chosen_alpha", None)
         chosen = [f"{md.name(key)} = {md.value(item)}" for key, item in options.items()]

@@ -71,10 +71,7 @@ def output_problem(body: AnyBody, output: str) -> str:
     if output == "margin" and not forest:
         return "only a forest has margins, and the model is one tree or rules"
     if output == "rule" and forest:
-        return (
-            "a forest has no rules: learn a tree that answers like it with `treecompile"
-            " distil`"
-        )
+        return "a forest has no rules: learn one tree from its answers"
     return ""
 
 
