@@ -31,12 +31,12 @@ class Build:
     target: str
     options: str = ""  # as in a shell
     exit: int = 0
-    task: str = ""
+    task: str = "classify"
     says: tuple[str, ...] = ()
     unsaid: tuple[str, ...] = ()
     uses: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
-    leaves: int = 0
+    leaves: int = 30
     reference: float | None = None
     by: str = ""  # whose figure that is; absent: scikit-learn's
     within: float = 0.0
@@ -106,16 +106,13 @@ def score(quality: dict[str, Any]) -> float:
 
 
 def test_every_table_is_listed() -> None:
-    files = {path.name for path in TABLES.iterdir()} - {LISTING.name}
-    names = {file for file in files if file.endswith(".names")}  # beside .data
-    assert set(listed()) == files - names
-    assert len(listed()) >= 60
+    files = {path.name for path in TABLES.iterdir()}
+    assert {*listed(), LISTING.name} == files
 
 
-@pytest.mark.parametrize("file", listed())
-def test_every_table_has_a_source_and_an_expectation(file: str) -> None:
-    table = listed()[file]
-    assert table["data"]
-    assert table["from"]
-    assert table["licence"]
-    assert table["build"]
+def test_every_table_has_a_source_and_an_expectation() -> None:
+    for table in listed().values():
+        assert table["data"]
+        assert table["from"]
+        assert table["licence"]
+        assert table["build"]

@@ -99,18 +99,13 @@ def test_every_kind_of_table_gives_the_same_tree(tmp_path: Path) -> None:
     FRAME.assign(when=moments).to_parquet(tmp_path / "x.parquet")
     lines = FRAME.astype({"when": str}).to_dict("records")
     (tmp_path / "x.jsonl").write_text("".join(f"{json.dumps(r)}\n" for r in lines))
-    arff = (
-        "@attribute when date 'yyyy-MM-dd'\n@attribute x real\n@attribute y {hi,lo}\n"
-    )
-    rows = texts(DAYS).partition("\n")[2]
-    (tmp_path / "x.arff").write_text(f"{arff}@data\n{rows}")
     book = openpyxl.Workbook()
     sheet = book.active
     assert sheet is not None
     for row in [list(FRAME), *FRAME.values.tolist()]:
         sheet.append(row)
     book.save(tmp_path / "x.xlsx")
-    for suffix in ("csv", "parquet", "jsonl", "arff", "xlsx"):
+    for suffix in ("csv", "parquet", "jsonl", "xlsx"):
         path = tmp_path / f"x.{suffix}"
         found = learned(path, validation=path)
         assert found.program.body == body, suffix

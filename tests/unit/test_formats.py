@@ -109,7 +109,6 @@ def test_standard_input_has_its_delimiter_found(
 def test_options_of_other_formats_are_refused(tmp_path: Path) -> None:
     for name, how, flag in (
         ("x.jsonl", {"delimiter": ";"}, "--delimiter"),
-        ("x.arff", {"no_header": True}, "--no-header"),
         ("x.csv", {"sheet": "a"}, "--sheet"),
         ("x.parquet", {"encoding": "latin-1"}, "--encoding"),
         ("x.xlsx", {"decimal": ","}, "--decimal"),
@@ -365,7 +364,6 @@ def test_unicode_is_told_apart(tmp_path: Path, encoding: str) -> None:
     for name, text in (
         ("x.csv", "größe,y\nä🌳,1\n" + "b,2\n" * 9_000),
         ("x.jsonl", '{"größe": "ä🌳"}\n'),
-        ("x.arff", "@attribute größe string\n@data\nä🌳\n"),
     ):
         table = read(tmp_path, text.encode(encoding), name)
         assert table.column("größe")[0] == "ä🌳"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +41,6 @@ from treecompile.model.semantics import negate
 from treecompile.model.suggestions import similar
 from treecompile.pictures.draw import draw
 from treecompile.tables import lines
-from treecompile.tables.arff import read_arff
 from treecompile.tables.read import read_table
 
 X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
@@ -263,7 +261,7 @@ def test_a_line_that_does_not_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(lines, "MOST_BYTES", 1 << 20)
-    for suffix in (".csv", ".tsv", ".arff", ".jsonl"):
+    for suffix in (".csv", ".tsv", ".jsonl"):
         link = tmp_path / f"zero{suffix}"
         link.symlink_to("/dev/zero")
         with pytest.raises(
@@ -277,13 +275,6 @@ def test_a_line_that_does_not_end_is_refused(
     for end in ("\n", "\r", "\r\n"):  # the limit is for a line, not for the file
         long.write_text(end.join(["x,y", *["1,2"] * 700_000]), newline="")
         assert read_table(long).rows == 700_000
-
-
-def test_a_long_run_of_blanks_in_arff_is_read() -> None:
-    blanks = " " * 300_000  # looking for the end of the field at each takes long
-    text = f"@attribute x string\n@attribute y string\n@data\n'q', a{blanks}b\n"
-    table = read_arff(io.StringIO(text), "x.arff")
-    assert table.column("y").tolist() == [f"a{blanks}b"]
 
 
 def test_suggestions_are_bounded() -> None:

@@ -101,16 +101,6 @@ def test_messages_can_be_printed() -> None:
     [
         ("x.jsonl", '{"x":1}\n{"x":"\\ud800"}\n', r"x.jsonl, line 2: 'x' is '\\ud800'"),
         ("x.jsonl", '{"a\\uDFFF":1}\n', r"line 1: the key 'a\\udfff' is not Unicode"),
-        (
-            "x.arff",
-            "@attribute y {'\\ud800',b}\n@data\nb\n",
-            r"line 1, column 15: '\\ud800' is not Unicode",
-        ),
-        (
-            "x.arff",
-            "@attribute y string\n@data\n'\\ude00\\ud83d'\n",
-            "line 3, column 1: .* is not Unicode",
-        ),
     ],
 )
 def test_half_a_pair_in_a_file(
@@ -125,7 +115,6 @@ def test_half_a_pair_in_a_file(
     ("name", "text"),
     [
         ("x.jsonl", '{"x":"\\ud83d\\ude00"}\n'),
-        ("x.arff", "@attribute x string\n@data\n'\\ud83d\\ude00'\n"),
     ],
 )
 def test_a_whole_pair_is_one_character(tmp_path: Path, name: str, text: str) -> None:

@@ -45,7 +45,7 @@ def learn(
 ) -> Model:
     """Learn a tree that predicts the column `target` from the other columns.
 
-    `data` is a DataFrame or the path of a file (CSV, TSV, ARFF, JSON, Parquet,
+    `data` is a DataFrame or the path of a file (CSV, TSV, JSON, Parquet,
     Excel; text files may be compressed).
     It can also be a `Table` in a database, or a folder or pattern of Parquet files:
     these are not read into memory.

@@ -80,7 +80,7 @@ def learn(
 ) -> None:
     """Learn a tree from DATA, and write it as a model file.
 
-    DATA is a CSV, TSV, Excel, Parquet, ARFF or JSON lines file, or - for CSV on
+    DATA is a CSV, TSV, Excel, Parquet or JSON lines file, or - for CSV on
     standard input. It can also be a folder or a pattern of Parquet files, which DuckDB
     reads, or a table in a database. These need not fit into memory.
     """

@@ -45,7 +45,7 @@ def predict(
 ) -> None:
     """Predict for every row of DATA, by the reference evaluator.
 
-    DATA is a CSV, TSV, Parquet, ARFF, Excel or JSON lines file, or - for CSV on
+    DATA is a CSV, TSV, Parquet, Excel or JSON lines file, or - for CSV on
     standard input. `python predict.py DATA` writes the same for a CSV file.
     """
     from treecompile.api.options import read_options

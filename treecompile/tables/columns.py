@@ -11,7 +11,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
-from itertools import chain
 from math import nan
 from numbers import Integral, Real
 from typing import Any
@@ -39,7 +38,7 @@ from treecompile.model.values import (
     parse_text,
 )
 from treecompile.tables.numbers import PLAIN_NUMBERS, NumberFormat
-from treecompile.tables.raw import Column, DatesError, Declared, RawTable, Stated
+from treecompile.tables.raw import Column, DatesError, RawTable
 from treecompile.tables.suspicions import FEW, almost_numbers
 from treecompile.tables.texts import TextColumn
 
@@ -82,7 +81,6 @@ class Raw:
     text: bool
     na: frozenset[str]
     kept: Positions | None  # rows of the source; None: all
-    declared: Declared | None  # by its file
     format: NumberFormat = PLAIN_NUMBERS  # of a text file
 
     @classmethod
@@ -96,28 +94,17 @@ class Raw:
         data = table.column(name)
         if kept is not None:
             data = data.take(kept)
-        declared = table.declared[table.place(name)] if table.declared else None
-        if table.is_inferred:
+        if table.text:
             na |= {""}
         how = table.reading
         format_ = NumberFormat(how.decimal, name in how.clean_numbers)
-        return cls(name, data, table.text, na, kept, declared, format_)
+        return cls(name, data, table.text, na, kept, format_)
 
     @property
     def is_declared(self) -> bool:
         """Whether the source lists the categories."""
         dtype: Any = self.data.dtype
-        return bool(dtype.name == CATEGORICAL or self.stated is Stated.NOMINAL)
-
-    @property
-    def is_inferred(self) -> bool:
-        """Whether its type comes from its texts; then a blank is a missing value."""
-        return self.text and not self.declared
-
-    @property
-    def stated(self) -> Stated | None:
-        """What the file declares the column to be."""
-        return self.declared.as_ if self.declared else None
+        return bool(dtype.name == CATEGORICAL)
 
     def row(self, position: int) -> int:
         """The number of a row in its source, from 1."""
@@ -159,8 +146,7 @@ class Raw:
         if isinstance(self.data, TextColumn):
             return self.data.factorized()
         if self.text:
-            listed = self.declared.categories if self.declared else ()
-            return _indexed(self.data.tolist(), listed)
+            return _indexed(self.data.tolist())
         if isinstance(self.data, np.ndarray):
             return self._objects(self.data.tolist())
         if self.data.dtype.name == CATEGORICAL:
@@ -185,7 +171,7 @@ class Raw:
         """Whether a value is missing."""
         if not isinstance(value, str):
             return is_missing(value)
-        return value in self.na or (self.is_inferred and value.isspace())
+        return value in self.na or (self.text and value.isspace())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,7 +181,7 @@ class Distinct:
     raw: Raw
     values: list[Any]
     codes: Codes  # -1 where it is missing
-    declared: bool  # a Categorical or nominal column lists its values in its own order
+    declared: bool  # a Categorical lists its values in its own order
     ordered: bool
 
     @property
@@ -245,12 +231,9 @@ class Distinct:
         return "if it means missing, say so with --na-value"
 
 
-def _indexed(
-    values: Sequence[Hashable], listed: Sequence[Hashable] = ()
-) -> tuple[list[Any], Array]:
-    """The listed and all other values in order of occurrence, and the code of each."""
-    distinct = dict.fromkeys(chain(listed, values))
-    index = {value: place for place, value in enumerate(distinct)}
+def _indexed(values: Sequence[Hashable]) -> tuple[list[Any], Array]:
+    """The distinct values in order of occurrence, and the code of each row's."""
+    index = {value: place for place, value in enumerate(dict.fromkeys(values))}
     codes = np.fromiter(map(index.__getitem__, values), np.int32, len(values))
     return list(index), codes
 
@@ -283,16 +266,10 @@ def coded(column: Distinct, type_: ValueType, known: Sequence[Label]) -> Codes:
 
 def type_of(column: Distinct, listed: tuple[str, ...] = ()) -> ValueType:
     """The common type of all values, and in a text file also of the listed ones."""
-    if column.raw.stated is Stated.TEXT:
-        return ValueType.STR
     if column.raw.text:
         texts = [*column.values, *listed]
         if all(map(INTEGER.fullmatch, texts)):
             return ValueType.INT
-        if column.raw.stated is Stated.NOMINAL:  # true and TRUE are two values here
-            truths = {BOOLEANS.get(text) for text in column.values}
-            is_bool = None not in truths and len(truths) == len(column.values)
-            return ValueType.BOOL if is_bool else ValueType.STR
         if column.raw.format.read(texts) is not None:
             return ValueType.FLOAT
         return ValueType.BOOL if BOOLEANS.keys() >= set(texts) else ValueType.STR
@@ -344,8 +321,8 @@ def _family(name: str, value: Any) -> ValueType:
 
 def refuse_dates(column: Distinct, *, is_target: bool = False) -> None:
     """Refuse dates that are written as text."""
-    stated, values = column.raw.stated, column.values
-    if stated is Stated.DATE or (
+    values = column.values
+    if (
         not column.declared
         and all(isinstance(value, str) for value in values)
         and all(map(ISO_DATE.fullmatch, values))

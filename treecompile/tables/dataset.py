@@ -76,8 +76,8 @@ def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
             return None
         return FeatureColumn(made[0], digest_of(*made), made[1], raw.is_declared)
 
-    made, more = make_features(names, stated, options, make, is_file=table.is_inferred)
-    if table.is_inferred:
+    made, more = make_features(names, stated, options, make, is_file=table.text)
+    if table.text:
         numeric = (each.feature for each in made if each.feature.kind is Kind.NUMERIC)
         more += leading_zeros(table, (n.name for n in numeric if n.name not in stated))
     weights = None

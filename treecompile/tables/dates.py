@@ -10,7 +10,7 @@ from treecompile.model.dates import PARTS, derived
 from treecompile.model.errors import DataError
 from treecompile.model.values import as_date, date_part
 from treecompile.tables.columns import Raw
-from treecompile.tables.raw import Column, Declared, RawTable, Stated, objects
+from treecompile.tables.raw import Column, RawTable, objects
 
 
 def with_dates(
@@ -24,15 +24,10 @@ def with_dates(
     kept = [name for name in table.names if name not in made]
     if not made:
         return table
-    declared = table.declared
-    if declared:
-        numbers = (Declared(Stated.NUMERIC),) * len(made)
-        declared = (*(declared[table.place(name)] for name in kept), *numbers)
     return replace(
         table,
         names=(*kept, *made),
         columns=(*map(table.column, kept), *made.values()),
-        declared=declared,
     )
 
 
@@ -50,7 +45,7 @@ def _parts(raw: Raw) -> dict[str, Column]:
     """The four columns of numbers that a column of dates gives."""
     data: Any = raw.data
     values = (data.astype(object) if hasattr(data, "dt") else data).tolist()
-    blank = "" if raw.is_inferred else None
+    blank = "" if raw.text else None
     known: dict[Any, list[Any]] = {}
     rows = []
     for row, value in enumerate(values):

@@ -145,7 +145,7 @@ class FeatureColumn(Generic[Values]):
     feature: Feature
     digest: ColumnDigest
     values: Values  # an array, or how to query them in a database
-    is_declared: bool = False  # the file lists its categories
+    is_declared: bool = False  # the source lists its categories
 
     @property
     def texts(self) -> tuple[str, ...]:

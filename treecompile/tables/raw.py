@@ -1,4 +1,4 @@
-"""A table of raw columns, as every reader makes it, with what its file declares."""
+"""A table of raw columns, as every reader makes it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -37,37 +36,19 @@ SUSPECTS = frozenset(
 )
 
 
-class Stated(StrEnum):
-    """What a file can declare a column to be."""
-
-    NUMERIC = "numeric"
-    NOMINAL = "nominal"
-    TEXT = "string"
-    DATE = "date"
-
-
-@dataclass(frozen=True, slots=True)
-class Declared:
-    """The declaration of a column."""
-
-    as_: Stated
-    categories: tuple[str, ...] = ()  # of a nominal one, in their order
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class RawTable:
     """Columns of equal length, by name.
 
     The columns of a text file are arrays of str, or a TextColumn each, those of JSON
     lines arrays of objects, those of a frame its series. A missing value is None or
-    what pandas uses; in a text file without declarations it is the empty text.
+    what pandas uses; in a text file it is the empty text.
     """
 
     names: tuple[str, ...]
     columns: tuple[Column, ...]
     text: bool  # all values are text, still to be parsed
     source: str  # the file's name without its folder, "" for a frame
-    declared: tuple[Declared, ...] = ()  # one for each column, or none
     reading: ReadOptions = field(default=PLAIN)  # what the user said about the file
     notes: tuple[str, ...] = ()  # what was found in it, one line each
     doubt: str = ""  # why its first lines may not be names, then data
@@ -76,11 +57,6 @@ class RawTable:
     def __post_init__(self) -> None:
         places = {name: place for place, name in enumerate(self.names)}
         object.__setattr__(self, "places", places)
-
-    @property
-    def is_inferred(self) -> bool:
-        """Whether the types of the columns come from their texts."""
-        return self.text and not self.declared
 
     @property
     def rows(self) -> int:

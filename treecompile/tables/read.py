@@ -1,9 +1,8 @@
 """Read a file or a frame into a table of raw columns.
 
-No value is interpreted here. A CSV field stays text, a JSON value keeps its type, a
-series of a frame keeps its dtype, and what an ARFF file declares is recorded. `roles`
-decides what it all means. pandas is imported only where it is needed, so that a command
-on a CSV file starts quickly.
+No value is interpreted here. A CSV field stays text, a JSON value keeps its type, and a
+series of a frame keeps its dtype. `roles` decides what it all means. pandas is imported
+only where it is needed, so that a command on a CSV file starts quickly.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from treecompile.model.errors import DataError, OptionError
 from treecompile.model.files import refuse_pickle
 from treecompile.model.options import check_values, options_of
 from treecompile.model.unicode import file_name
-from treecompile.tables.arff import read_arff
 from treecompile.tables.delimited import read_delimited
 from treecompile.tables.excel import EXCEL, read_excel
 from treecompile.tables.json_objects import read_json, read_json_lines
@@ -39,7 +37,6 @@ Reader = Callable[[TextIO, str, ReadOptions], RawTable]
 # By suffix, the delimiter that it stands for.
 DELIMITED = {".csv": "", ".tsv": "\t", ".tab": "\t", ".txt": "", ".data": ""}
 READERS: dict[str, Reader] = {  # of other text files
-    ".arff": lambda lines, name, how: read_arff(lines, name),
     ".jsonl": lambda lines, name, how: read_json_lines(lines, name),
     ".ndjson": lambda lines, name, how: read_json_lines(lines, name),
     ".json": lambda lines, name, how: read_json(lines, name),

@@ -29,7 +29,7 @@ from treecompile.tables.columns import (
     type_of,
 )
 from treecompile.tables.options import CLASSIFY, REGRESS, DataOptions
-from treecompile.tables.raw import SUSPECTS, DatesError, Stated, counted, require_column
+from treecompile.tables.raw import SUSPECTS, DatesError, counted, require_column
 from treecompile.tables.suspicions import almost_numbers
 
 LARGEST = float_info.max
@@ -73,7 +73,7 @@ def make_target(
         _refuse_almost_numbers(column, options.task)
     has_missing |= bool((column.codes < 0).any())
     judged = type_for_task(type_, column.typed(type_), has_missing=has_missing)
-    task = task_for(name, judged, count, options, raw.stated)
+    task = task_for(name, judged, count, options)
     if task == REGRESS:
         y: np.ndarray = numbers_of(raw)
         known = y[~np.isnan(y)]
@@ -91,11 +91,11 @@ def make_target(
 def _refuse_almost_numbers(column: Distinct, task: str | None) -> None:
     """Refuse numbers that would become hundreds of labels because of a few texts."""
     almost, raw = almost_numbers(column.values), column.raw
-    if not almost or not (raw.is_inferred or almost.odd):
+    if not almost or not (raw.text or almost.odd):
         return
     if task == REGRESS or almost.numbers > MOST_INTEGER_LABELS:
         decimal = raw.format.decimal
-        advice = almost.advice([raw.name], decimal, is_file=raw.is_inferred)
+        advice = almost.advice([raw.name], decimal, is_file=raw.text)
         raise DataError(
             f"target {raw.name!r} is text{almost.why(decimal)}: {advice}; for labels,"
             " use --task classify"
@@ -121,19 +121,11 @@ def type_for_task(
     return ValueType.INT if all(value % 1 == 0 for value in values) else type_
 
 
-def task_for(
-    name: str,
-    type_: ValueType,
-    count: int,
-    options: DataOptions,
-    stated: Stated | None = None,
-) -> str:
+def task_for(name: str, type_: ValueType, count: int, options: DataOptions) -> str:
     """The task for a target with `count` distinct values."""
     is_number = type_ in (ValueType.INT, ValueType.FLOAT)
     few = type_ is ValueType.INT and count <= MOST_INTEGER_LABELS
-    by_type = REGRESS if is_number and not few else CLASSIFY
-    by_file = {Stated.NUMERIC: REGRESS, Stated.NOMINAL: CLASSIFY}
-    task = options.task or (by_file.get(stated, by_type) if stated else by_type)
+    task = options.task or (REGRESS if is_number and not few else CLASSIFY)
     if task == REGRESS:
         if not is_number:
             raise OptionError(
@@ -182,8 +174,6 @@ def _labels(
     name = column.raw.name
     typed = column.typed(type_)
     present = sorted({typed[place] for place in column.used})
-    if column.raw.stated is Stated.NOMINAL and not given:
-        present = typed  # all declared labels, in that order
     if type_ is ValueType.FLOAT and not all(map(isfinite, present)):
         raise DataError(f"target {name!r} has an infinite label: correct or remove it")
     if len(present) > MOST_LABELS:
@@ -212,8 +202,7 @@ def make_feature(
     raw: Raw, stated: str | None, order: tuple[str, ...]
 ) -> tuple[Feature, np.ndarray] | None:
     """The feature of a column, and its values; None if no value is known."""
-    is_open = stated is None and raw.stated in (None, Stated.NUMERIC)
-    numbers = raw.numbers() if is_open or stated == "numeric" else None
+    numbers = raw.numbers() if stated in (None, "numeric") else None
     if numbers is None:
         column = raw.distinct()
         if not column.used:

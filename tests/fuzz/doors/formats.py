@@ -136,36 +136,6 @@ def json_array(table: Table, random: Random) -> bytes:
     return encoded(random, json.dumps(records, indent=indent, ensure_ascii=ascii_only))
 
 
-def arff(table: Table, random: Random) -> bytes:
-    lines = [f"@relation {_arff_word(hostile_text(random))}"]
-    for place, name in enumerate(table.names):
-        values = [row[place] for row in table.rows if row[place] is not None]
-        lines.append(f"@attribute {_arff_word(name)} {_arff_type(random, values)}")
-    lines.append("@data")
-    for row in table.rows:
-        lines.append(
-            ",".join(_arff_word(as_text(v)) if as_text(v) else "?" for v in row)
-        )
-    return encoded(random, "\n".join(lines))
-
-
-def _arff_type(random: Random, values: list[Any]) -> str:
-    if values and all(type(value) in (int, float) for value in values):
-        return random.choice(("numeric", "REAL", "integer"))
-    if random.random() < 0.3:
-        return random.choice(
-            ("string", "date", "date 'yyyy-MM-dd'", "relational", "{}")
-        )
-    return (
-        "{" + ",".join(_arff_word(t) for t in dict.fromkeys(map(as_text, values))) + "}"
-    )
-
-
-def _arff_word(text: str) -> str:
-    plain = text.isalnum() and text.isascii()
-    return text if plain else "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
 def parquet(table: Table, random: Random) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq

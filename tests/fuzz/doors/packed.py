@@ -12,7 +12,7 @@ from random import Random
 
 from tests.fuzz.case import Case
 from tests.fuzz.doors.base import Door
-from tests.fuzz.doors.formats import Table, arff, csv_bytes, json_lines, tsv_bytes
+from tests.fuzz.doors.formats import Table, csv_bytes, json_lines, tsv_bytes
 from tests.fuzz.doors.tables import broken, check_learned, make_case
 from tests.fuzz.mutate import break_bytes, hostile_text
 
@@ -26,7 +26,6 @@ BOMB = 5_000_000
 INSIDE = {
     ".csv": csv_bytes,
     ".tsv": tsv_bytes,
-    ".arff": arff,
     ".jsonl": json_lines,
 }
 PIECES = (b"\n", b" ", b"a", b"1,2\n", b'{"x": 1, "y": 2}\n', b'"', b"\0", b"\xff")

@@ -15,7 +15,6 @@ from tests.fuzz.doors.counts import count_rows
 from tests.fuzz.doors.formats import (
     WORDS,
     Table,
-    arff,
     as_text,
     csv_bytes,
     json_array,
@@ -265,7 +264,6 @@ def door(name: str, suffix: str, write: Write, usual: int) -> Door:
 DOORS = (
     door("csv", ".csv", csv_bytes, 400),
     door("tsv", ".tsv", tsv_bytes, 150),
-    door("arff", ".arff", arff, 300),
     door("jsonl", ".jsonl", json_lines, 300),
     door("json", ".json", json_array, 300),
     door("parquet", ".parquet", parquet, 300),
