@@ -81,15 +81,7 @@ def predicting() -> Iterator[Ratio]:
     dicts = as_dicts(rows, names)
     mine, peer = over(module["predict"], dicts), over(by_hand, dicts)
     yield measured("one row in Python, beside code by hand", mine, peer, 9)
-    many = numbers(300_000, seed=3)
-    whole = load_module(model.emit("python", style="numpy"))["predict"]
-    yield measured(
-        "numpy style, beside scikit-learn",
-        lambda: whole(many),
-        lambda: tree.predict(many),
-        9,
-    )
-    frame = pd.DataFrame(many, columns=names)
+    frame = pd.DataFrame(numbers(300_000, seed=3), columns=names)
     for name in ("duckdb", "sqlite"):
         engine = ENGINES[name]()
         engine.load(frame)

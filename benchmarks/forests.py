@@ -193,7 +193,6 @@ def many_rows(
     assert isinstance(program, ir.ForestProgram)
     data, _ = training_rows(rows)
     names = [feature.name for feature in program.body.features]
-    module = load_module(model.emit("python", style="numpy"))
     connection = duckdb.connect(config={"threads": THREADS})
     frame = pd.DataFrame(data, columns=names)
     connection.register("given", frame)
@@ -206,13 +205,11 @@ def many_rows(
 
     runs: dict[str, Callable[[], Any]] = {
         f"LightGBM, {THREADS} threads": library,
-        "numpy style, array, 1 thread": lambda: module["margin"](data),
-        "numpy style, DataFrame, 1 thread": lambda: module["margin"](frame),
         f"DuckDB, {THREADS} threads": in_duckdb(connection, ours),
         f"DuckDB, plain CASE by hand, {THREADS} threads": in_duckdb(connection, plain),
     }
     expected = library()
-    found = [expected, module["margin"](data), module["margin"](frame)]
+    found = [expected]
     found += [margins_in_duckdb(connection, query) for query in (ours, plain)]
     if compiled := tl2cgen_run(booster, data, folder):
         runs[f"tl2cgen, {THREADS} threads"] = compiled
@@ -250,7 +247,6 @@ def emitting(trees: int) -> None:
     ]
     targets: dict[str, dict[str, Any]] = {
         "python": {"target": "python"},
-        "numpy": {"target": "python", "style": "numpy"},
         "duckdb": {"target": "sql", "dialect": "duckdb"},
         "sqlite": {"target": "sql", "dialect": "sqlite"},
         "markdown": {"target": "markdown"},

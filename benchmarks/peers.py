@@ -33,8 +33,6 @@ def treecompile(estimator: Any, target: str) -> Callable[[], str]:
     model = from_sklearn(estimator, feature_names=column_names(estimator))
     if target in ("python", "markdown"):
         return lambda: model.emit(target)
-    if target == "numpy":
-        return lambda: model.emit("python", style="numpy")
     return lambda: model.emit("sql", dialect=target)
 
 

@@ -238,13 +238,10 @@ def many_rows(tree: DecisionTreeClassifier, size: int, rounds: int) -> None:
     rows = numbers(size, seed=2)
     names = [f"x{position}" for position in range(10)]
     model = treecompile.from_sklearn(tree, feature_names=names)
-    whole = load_module(model.emit("python", style="numpy"))["predict"]
     frame = pd.DataFrame(rows, columns=names)
     expected = tree.predict(rows)
     runs: dict[str, Callable[[], Any]] = {
         "scikit-learn predict, array": lambda: tree.predict(rows),
-        "numpy style, array": lambda: whole(rows),
-        "numpy style, DataFrame": lambda: whole(frame),
     }
     one = load_module(model.emit("python"))
     few = rows[: max(size // 20, 1)]
@@ -274,7 +271,7 @@ def many_rows(tree: DecisionTreeClassifier, size: int, rounds: int) -> None:
 # ---------------------------------------------------------------- generating
 
 GENERATED = (
-    ("treecompile", ("python", "numpy", "sqlite", "duckdb", "postgres", "markdown")),
+    ("treecompile", ("python", "sqlite", "duckdb", "postgres", "markdown")),
     ("m2cgen", ("python",)),
     ("SKompiler", ("python", "sqlite")),
     ("orbital", ("sqlite", "duckdb")),

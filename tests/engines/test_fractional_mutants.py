@@ -46,12 +46,9 @@ def means_the_same(text: str, kind: str, engine: Engine | None) -> bool:
     tree = body()
     expected = [shares(tree, row, 0, float) for row in GRID]
     names = [feature.name for feature in tree.features]
-    if kind in ("python", "numpy"):
+    if kind == "python":
         module = module_of(text)
         rows = [dict(zip(names, row, strict=True)) for row in GRID]
-        if kind == "numpy":
-            columns = {name: [row[name] for row in rows] for name in names}
-            return bool(module.predict_proba(columns).tolist() == expected)
         found = [list(module.predict_proba(row).values()) for row in rows]
         return found == expected
     assert engine
@@ -60,9 +57,8 @@ def means_the_same(text: str, kind: str, engine: Engine | None) -> bool:
 
 
 def artefact(kind: str) -> str:
-    if kind in ("python", "numpy"):
-        style = "standard" if kind == "python" else "numpy"
-        return emit(model(), "python", EmitOptions(style=style)).text
+    if kind == "python":
+        return emit(model(), "python").text
     options = EmitOptions(dialect=kind, output="probability", label="b")
     return emit(model(), "sql", options).text
 
@@ -77,12 +73,11 @@ def mutants(text: str, kind: str) -> Iterator[tuple[str, str]]:
     """What is done to the text, and the text then."""
     start = {
         "python": "\nNODES",
-        "numpy": "\nBRANCHES",
         **dict.fromkeys(STAGED, "WITH"),
     }
     table = text.index(start.get(kind, "THEN\n"))
     head, tail = text[:table], text[table:]
-    if kind in ("python", "numpy"):
+    if kind == "python":
         write: Any = repr
     else:
         write = DOUBLES[DATABASES[kind]().dialect.literals.double]
@@ -98,14 +93,6 @@ def mutants(text: str, kind: str) -> Iterator[tuple[str, str]]:
             ("place", r"(20\.5), 1,", r"\1, 0,"),
             ("category", r'"dark": 2', '"dark": 1'),
             ("unseen", r"^( *)\"sky\": \(as_text, .*$", r'\1"sky": (as_text, ALL),'),
-        ]
-    elif kind == "numpy":
-        pair = r"\((-?\d), (\d\.\d)\)"
-        done += [
-            ("exchanged", rf"{pair}, {pair}", r"(\3, \2), (\1, \4)"),
-            ("exchanged", rf"{pair}, {pair}", r"(\1, \4), (\3, \2)"),
-            ("unseen", r"SIZES = \[3, 0, 3\]", "SIZES = [4, 0, 3]"),
-            ("unseen", r"SIZES = \[3, 0, 3\]", "SIZES = [3, 0, 5]"),
         ]
     elif kind in STAGED:
         done += [
@@ -147,10 +134,9 @@ def mutants(text: str, kind: str) -> Iterator[tuple[str, str]]:
 
 STAGED = ("sqlite", "duckdb", "postgres")
 INLINE = ("mariadb", "clickhouse", "spark", "datafusion")
-LEAST = {"python": 15, **dict.fromkeys(("numpy", *STAGED, *INLINE), 10)}
+LEAST = {"python": 15, **dict.fromkeys((*STAGED, *INLINE), 10)}
 QUICK = (
     "python",
-    "numpy",
     "sqlite",
     "datafusion",
 )  # the others are run by `pytest -m large`

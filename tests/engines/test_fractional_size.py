@@ -67,11 +67,10 @@ SIZES = [
 ]
 
 
-@pytest.mark.parametrize("style", ["standard", "numpy"])
 @pytest.mark.parametrize(("leaves", "chain"), SIZES)
-def test_python_divides_it(leaves: int, chain: bool, style: str) -> None:
+def test_python_divides_it(leaves: int, chain: bool) -> None:
     tree = dividing(leaves, chain=chain)
-    text = emit(Program("y", "random", tree), "python", EmitOptions(style=style)).text
+    text = emit(Program("y", "random", tree), "python").text
     answers = run_python(text, tree.features, rows())
     expected = [distribution(tree, row) for row in rows()]
     assert [answer.probabilities for answer in answers] == expected

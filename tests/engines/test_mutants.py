@@ -27,7 +27,6 @@ from tests.support.javascript_mutants import javascript_mutants
 from tests.support.kept import many_mutants
 from tests.support.mutants import (
     Mutant,
-    numpy_mutants,
     python_mutants,
     sql_mutants,
 )
@@ -330,9 +329,7 @@ class Judge:
     def same_meaning(self, text: str) -> bool:
         if self.kind == "javascript":
             return all(self.javascript(text))
-        checks = (
-            self.python(text) if self.kind in ("python", "numpy") else self.sql(text)
-        )
+        checks = self.python(text) if self.kind == "python" else self.sql(text)
         return all(checks)
 
     def javascript(self, text: str) -> Iterator[bool]:
@@ -353,9 +350,6 @@ class Judge:
         for numbers in ("", "whole"):
             rows, expected = self.sample(numbers)
             mappings = [dict(zip(names, row, strict=True)) for row in rows]
-            if self.kind == "numpy":
-                yield self.numpy(module, mappings, expected)
-                continue
             for mapping, rule in zip(mappings, expected, strict=True):
                 yield same(rule.value, module.predict(mapping))
                 values = [mapping[name] for name in read]
@@ -365,15 +359,6 @@ class Judge:
                 if isinstance(rule.stats, ClassCounts):
                     shares = tuple(module.predict_proba(mapping).values())
                     yield shares == probabilities(rule.stats)
-
-    def numpy(self, module: Any, rows: list[dict[str, Any]], rules: list[Rule]) -> bool:
-        frame = {name: [row[name] for row in rows] for name in rows[0]}
-        right: bool = module.predict(frame).tolist() == [rule.value for rule in rules]
-        right = right and list(module.rules(frame)) == [rule.id for rule in rules]
-        if self.program.body.labels:
-            shares = [list(probabilities(rule.stats)) for rule in rules]
-            right = right and module.predict_proba(frame).tolist() == shares
-        return bool(right)
 
     def sql(self, text: str) -> Iterator[bool]:
         assert self.engine
@@ -406,9 +391,6 @@ def artefact(program: Program, kind: str) -> tuple[str, list[Mutant]]:
     if kind == "javascript":
         text = emit(program, "javascript").text
         return text, javascript_mutants(program, text)
-    if kind == "numpy":
-        text = emit(program, "python", EmitOptions(style="numpy")).text
-        return text, numpy_mutants(program, text)
     text = emit(program, "sql", EmitOptions(dialect=kind)).text
     return text, sql_mutants(program, text, DATABASES[kind]().dialect)
 
@@ -423,18 +405,16 @@ def some_of_each(mutants: list[Mutant]) -> list[Mutant]:
 
 # How many mutants are caught at least, so that none of this can become idle.
 LEAST: dict[str, dict[str, int]] = {
-    "tennis": {"python": 80, "numpy": 55, "sqlite": 57, "duckdb": 57, "postgres": 53},
-    "numeric": {"python": 104, "numpy": 60, "sqlite": 69, "duckdb": 70, "postgres": 72},
+    "tennis": {"python": 80, "sqlite": 57, "duckdb": 57, "postgres": 53},
+    "numeric": {"python": 104, "sqlite": 69, "duckdb": 70, "postgres": 72},
     "mixed": {
-        **{"python": 177, "numpy": 108},
+        **{"python": 177},
         **{"sqlite": 124, "duckdb": 125, "postgres": 123},
     },
-    "regression": {
-        **{"python": 74, "numpy": 44, "sqlite": 63, "duckdb": 68, "postgres": 70}
-    },
-    "large": {"python": 107, "numpy": 63, "sqlite": 68, "duckdb": 71, "postgres": 71},
-    "rules": {"python": 132, "numpy": 96, "sqlite": 90, "duckdb": 94, "postgres": 99},
-    "learned": {"python": 19, "numpy": 18, "sqlite": 16, "duckdb": 16, "postgres": 18},
+    "regression": {**{"python": 74, "sqlite": 63, "duckdb": 68, "postgres": 70}},
+    "large": {"python": 107, "sqlite": 68, "duckdb": 71, "postgres": 71},
+    "rules": {"python": 132, "sqlite": 90, "duckdb": 94, "postgres": 99},
+    "learned": {"python": 19, "sqlite": 16, "duckdb": 16, "postgres": 18},
 }
 # The same for the databases that are not named above.
 LEAST_ELSEWHERE = {
@@ -453,7 +433,7 @@ QUICK = ("tennis", "numeric", "rules")
 QUICK_ELSEWHERE = ("numeric",)
 SLOW_MODEL = "mixed"  # the one for slow databases: it has every type
 KINDS = (
-    *("python", "numpy", "sqlite", "duckdb", "postgres"),
+    *("python", "sqlite", "duckdb", "postgres"),
     *("mariadb", "clickhouse", "datafusion", "spark"),
 )
 

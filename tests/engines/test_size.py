@@ -60,11 +60,10 @@ def test_the_trees_are_what_they_say() -> None:
     assert len(set(expected(many))) > 50
 
 
-@pytest.mark.parametrize("style", ["standard", "numpy"])
 @pytest.mark.parametrize(("leaves", "chain"), SIZES)
-def test_python_holds_it(leaves: int, chain: bool, style: str) -> None:
+def test_python_holds_it(leaves: int, chain: bool) -> None:
     model = program(leaves, chain)
-    text = emit(model, "python", EmitOptions(style=style)).text
+    text = emit(model, "python").text
     answers = run_python(text, model.body.features, ROWS)
     assert [answer.rule for answer in answers] == expected(model)
 

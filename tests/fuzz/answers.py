@@ -9,8 +9,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from tests.fuzz.case import quoted
 from tests.fuzz.oracle import require
 from tests.support.differential import Answer, answer
@@ -51,24 +49,19 @@ def as_mappings(body: Body, rows: Sequence[Row]) -> list[dict[str, Any]]:
 
 
 def check_module(program: Program, text: str, seed: int) -> None:
-    """Every function of a module, in either style."""
+    """Every function of a module."""
     body = program.body
     rows = rows_for(body, seed)
     module, wanted = module_of(text), expected(body, rows)
-    check = check_columns if "import numpy as np" in text else check_functions
-    check(module, body, rows, wanted)
+    check_functions(module, body, rows, wanted)
 
 
 def check_functions(
     module: Any, body: Body, rows: Sequence[Row], wanted: Sequence[Answer]
 ) -> None:
     mappings = as_mappings(body, rows)
-    columns = {name: [m[name] for m in mappings] for name in mappings[0]}
     labels = [each.value for each in wanted]
-    many = [module.predict_many(mappings)]
-    if columns:  # without any, nothing says how many rows there are
-        many.append(module.predict_columns(columns))
-    for found in ([*map(module.predict, mappings)], *many):
+    for found in ([*map(module.predict, mappings)], module.predict_many(mappings)):
         pairs = zip(labels, found, strict=True)
         require(all(same(*pair) for pair in pairs), "a module predicts wrong", found)
     for mapping, each in zip(mappings, wanted, strict=True):
@@ -77,26 +70,6 @@ def check_functions(
         if body.labels:
             shares = tuple(module.predict_proba(mapping).values())
             require(_equal(shares, each.shares), "a module's shares are wrong", shares)
-
-
-def check_columns(
-    module: Any, body: Body, rows: Sequence[Row], wanted: Sequence[Answer]
-) -> None:
-    columns = {}
-    for place, feature in enumerate(body.features):
-        columns[feature.name] = np.empty(len(rows), dtype=object)
-        columns[feature.name][:] = [row[place] for row in rows]
-    found = module.predict(columns).tolist()
-    pairs = zip([each.value for each in wanted], found, strict=True)
-    require(all(same(*pair) for pair in pairs), "a numpy module predicts wrong", found)
-    rules = module.rules(columns).tolist()
-    require(
-        rules == [e.rule for e in wanted], "a numpy module's rules are wrong", rules
-    )
-    if body.labels:
-        shares = map(tuple, module.predict_proba(columns).tolist())
-        for actual, each in zip(shares, wanted, strict=True):
-            require(_equal(actual, each.shares), "a numpy module's shares", actual)
 
 
 def _equal(one: Sequence[float], two: Sequence[float]) -> bool:

@@ -342,55 +342,6 @@ def _python_branches(make: Breaker, program: Program, answers: list[str]) -> Non
             make.each("branch added", r"^( *)if (?!\w+\.__class__)", rf"\1{arm}\g<0>")
 
 
-# ---------------------------------------------------------------- numpy
-
-
-def numpy_mutants(program: Program, text: str) -> list[Mutant]:
-    code = Breaker(text, between(text, "def deciders(", "def read("))
-    code.each("operator", r" <= limit", " < limit")
-    code.each("operator", r" > limit", " >= limit")
-    code.each("missing removed", r"~\(values > limit\)", "(values <= limit)")
-    code.each("missing removed", r"~\(values <= limit\)", "(values > limit)")
-    code.each("operator", r" > LIMIT", " >= LIMIT")
-    code.each("missing removed", r"is_high \|= .*", "pass")
-    code.each("missing added", r" & MISSING_IS_HIGH.*", "")
-    code.each("missing turned", r"& MISSING_IS_HIGH", "& ~MISSING_IS_HIGH")
-    code.each("missing turned", r"not missing_is_low", "missing_is_low")
-    table = Breaker(text, between(text, "\nCONVERTERS", "\nANSWERS = "))
-    _numbers(table, program, r"(?<=, )")
-    table.each("missing turned", r"True", "False")
-    table.each("missing turned", r"False", "True")
-    table.each("children exchanged", r"(-?\d+), (-?\d+)(?=\)[,\]])", r"\2, \1")
-    for match in table.find(r"\[((?:-?\d+, )+-?\d+)\]"):
-        children = sorted(set(match[1].split(", ")))
-        for child in re.finditer(r"-?\d+", match[1]):
-            if len(children) > 1:
-                start = match.start(1) + child.start()
-                new = others(child[0], children)
-                table.put("child", start, start + len(child[0]), new)
-    for category in texts_of(program):
-        written = rf"{re.escape(python_literal(category))}(?=: \d)"
-        for new in (f"{category}x", category.swapcase()):
-            text_ = python_literal(new)
-            table.each("category", written, always(text_))
-        table.each("category dropped", rf"{written}: \d+(?:, )?", "")
-    table.each("rule deleted", r"^    [(\[].*\],\n(?=    |\])", "")
-    made = code.made + table.made
-    for name, stop in (("ANSWERS[:]", "\n]"), ("IDS", "\n)")):
-        part = Breaker(text, between(text, f"\n{name} = ", stop))
-        lines = list(part.find(r"^ +([^\s\[\]d].*),$"))
-        known = sorted({line[1] for line in lines})
-        for line in lines:
-            part.put("answer", *line.span(1), others(line[1], known))
-        part.exchange("answers exchanged", [line.span(1) for line in lines])
-        made += part.made
-    if "\nSHARES = " in text:
-        part = Breaker(text, between(text, "\nSHARES = ", "\nIDS = "))
-        part.each("probability", r"\d\.\d+", lambda m: f"{float(m[0]) / 2 + 0.1!r}")
-        made += part.made
-    return made
-
-
 @dataclass
 class Emitted:
     text: str

@@ -51,7 +51,6 @@ def test_commands_and_options_are_completed() -> None:
         (["emit", "m.json", "--to", ""], TARGETS),
         (["emit", "m.json", "--as", ""], forms.FORMS),
         (["emit", "m.json", "--output", ""], outputs.OUTPUTS),
-        (["emit", "m.json", "--style", ""], ["standard", "numpy"]),
         (["verify", "m.json", "x.sql", "--engine", ""], ["python", "node", *ENGINES]),
         (["build", "data.csv", "--engine", "du"], ["duckdb"]),
         (["learn", "data.csv", "--algorithm", "c"], ["c45", "cart"]),

@@ -252,11 +252,10 @@ def test_the_rule_language_has_them(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- artefacts
 
 
-@pytest.mark.parametrize("style", ["standard", "numpy"])
-def test_the_script_computes_them(tmp_path: Path, style: str) -> None:
+def test_the_script_computes_them(tmp_path: Path) -> None:
     data, script = tmp_path / "x.csv", tmp_path / "predict.py"
     data.write_text(texts(DAYS) + ",3,lo\n")
-    script.write_text(model().emit("python", style=style))
+    script.write_text(model().emit("python"))
     ran = subprocess.run(
         [sys.executable, script, data], capture_output=True, text=True, check=True
     )
@@ -285,9 +284,6 @@ def test_the_functions_of_modules() -> None:
     assert "when_year is the calendar year of when" in str(standard.__doc__).replace(
         "\n", " "
     )
-    columns = module_of(model().emit("python", style="numpy"))
-    for frame in (FRAME, FRAME.assign(when=pd.to_datetime(FRAME["when"]))):
-        assert columns.predict(columns.with_dates(frame)).tolist() == LABELS
     plain = treecompile.learn(FRAME[["x", "y"]], target="y").emit("python")
     assert "DATES" not in plain
     assert "date" not in module_of(plain).__dict__

@@ -117,7 +117,6 @@ def test_our_own_results_are_overwritten() -> None:
         (*LEARN, "-o", "m.json"),
         ("rules", "model.json", "-o", "r.json"),
         (*emit, "python", "-o", "p.py"),
-        (*emit, "python", "--style", "numpy", "-o", "n.py"),
         (*emit, "sql", "-o", "q.sql"),
         (*emit, "sql", "--as", "dbt", "--table", "t", "-o", "dbt.sql"),
         (*emit, "markdown", "-o", "d.md"),

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import black
-import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -78,8 +76,6 @@ def test_the_interface_of_the_module() -> None:
     assert module.predict_proba(UNKNOWN) == {"no": no, "yes": yes}
     rows = [UNKNOWN, {"sky": "hail", "heat": nan}, {"sky": "dark", "heat": None}]
     assert module.predict_many(rows) == ["yes", "yes", "no"]
-    columns = {name: [row[name] for row in rows] for name in ("sky", "heat")}
-    assert module.predict_columns(columns) == ["yes", "yes", "no"]
 
 
 def test_a_value_that_is_not_asked_for_divides_nothing() -> None:
@@ -134,11 +130,10 @@ def test_a_leaf_answers_by_its_shares() -> None:
     odd = Leaf("yes", counts(2, 1), 3.0)
     given = of(two_ways(1.0, 1, 2, 1.0, 1.0), odd, leaf(0, 1))
     assert predict(given.body, (0.0,)) == "no"
-    for style in ("standard", "numpy"):
-        text = emit(given, "python", EmitOptions(style=style)).text
-        (answer,) = run_python(text, given.body.features, [(0.0,)])
-        assert (answer.label, answer.rule) == ("no", "R1")
-        assert verify(given, text).passed
+    text = emit(given, "python").text
+    (answer,) = run_python(text, given.body.features, [(0.0,)])
+    assert (answer.label, answer.rule) == ("no", "R1")
+    assert verify(given, text).passed
     assert verify(given, emit(given, "sql").text).passed
 
 
@@ -156,7 +151,6 @@ def test_a_single_leaf_has_nothing_to_divide() -> None:
     assert "divided" not in text
     assert module_of(text).predict({}) == "yes"
     assert verify(given, text).passed
-    assert "divided" not in emit(given, "python", EmitOptions(style="numpy")).text
     assert verify(given, emit(given, "sql", EmitOptions(output="rule")).text).passed
 
 
@@ -174,36 +168,14 @@ def test_the_script_reads_blanks_as_unknown(tmp_path: Path) -> None:
     assert [row["prediction"] for row in rows] == ["no", "no", "yes", "yes"]
 
 
-@pytest.mark.parametrize("style", ["standard", "numpy"])
-def test_the_text_is_as_black_prints_it(
-    style: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_text_is_as_black_prints_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(templates, "BLACK_UP_TO", 0)
     many = replace(large_tree(30), missing=MissingPolicy.FRACTIONAL)
     for most in (1_000, 0):  # sentences as they are, and put together
         monkeypatch.setattr("treecompile.emit.explanations.SENTENCES", most)
         for given in (program(), divided(balanced(3)), Program("y", "z", many)):
-            text = emit(given, "python", EmitOptions(style=style)).text
+            text = emit(given, "python").text
             assert text == black.format_str(text, mode=black.Mode())
-
-
-def test_numpy_takes_whole_columns() -> None:
-    module = module_of(emit(program(), "python", EmitOptions(style="numpy")).text)
-    frame = pd.DataFrame(
-        {"sky": ["clear", None, "hail", "dark"], "heat": [30.0, 30.0, nan, nan]}
-    )
-    assert module.predict(frame).tolist() == ["no", "no", "yes", "no"]
-    assert module.rules(frame).tolist() == ["R2", "divided", "divided", "R4"]
-    body = program().body
-    assert isinstance(body, Tree)
-    rows: list[Row] = [("clear", 30.0), (None, 30.0), ("hail", None), ("dark", None)]
-    expected = [list(distribution(body, row)) for row in rows]
-    assert module.predict_proba(frame).tolist() == expected
-    vars(module)["MOST"] = 1  # one row at a time
-    assert module.predict_proba(frame).tolist() == expected
-    empty = {"sky": np.array([], dtype=object), "heat": np.array([])}
-    assert module.predict(empty).tolist() == []
-    assert module.predict_proba(empty).shape == (0, 2)
 
 
 # ---------------------------------------------------------------- SQL

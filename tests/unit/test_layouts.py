@@ -257,8 +257,6 @@ def test_a_tree_that_divides_is_never_a_list() -> None:
 
 def test_a_layout_is_for_code_of_guards() -> None:
     model = learn(TENNIS, target="play")
-    with pytest.raises(OptionError, match="layout is for style='standard'"):
-        model.emit("python", style="numpy", layout="list")
     with pytest.raises(OptionError, match="layout is for python or sql, not mark"):
         model.emit("markdown", layout="list")
     with pytest.raises(OptionError, match="layout='flat': expected one of list, dec"):

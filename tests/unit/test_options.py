@@ -150,14 +150,14 @@ def test_all_columns_one_hot_in_both_spellings() -> None:
 # ---------------------------------------------------------------- emitting
 
 VALUES: dict[str, Any] = {
-    **{"style": "numpy", "dialect": "duckdb", "form": "select", "table": "t"},
+    **{"dialect": "duckdb", "form": "select", "table": "t"},
     **{"name": "n", "output": "rule", "label": "yes", "columns": {"wind": "w"}},
     **{"alias": "a", "comments": False, "glossary": "glossary.csv"},
     "against": "m.json",
 }
-OWN = {"python": {"style"}, "markdown": {"glossary"}, "rules": set(), "numpy": set()}
+OWN = {"python": set(), "markdown": {"glossary"}, "rules": set()}
 OWN["html"] = {"glossary", "against"}
-OWN["sql"] = set(VALUES) - {"style", *OWN["html"]}
+OWN["sql"] = set(VALUES) - OWN["html"]
 
 
 @pytest.fixture
@@ -213,8 +213,6 @@ def test_the_command_line_refuses_a_foreign_option(model: treecompile.Model) -> 
     for arguments in (("--as", "view"), ("--no-comments",), ("--column", "wind=w")):
         result = run("emit", "m.json", "--to", "markdown", *arguments)
         assert f"{arguments[0]} is for sql, not markdown" in result.stderr
-    result = run("emit", "m.json", "--to", "sql", "--style", "numpy")
-    assert "--style is for python, not sql" in result.stderr
     assert good("emit", "m.json", "--to", "python").stdout == model.emit()
 
 
@@ -236,9 +234,6 @@ def test_a_target_of_ones_own_takes_the_options_of_its_lowering(
         model.emit("./sql", glossary="glossary.csv")
     with pytest.raises(OptionError, match="dialect is for sql, not ./python"):
         model.emit("./python", dialect="duckdb")
-    # A style chooses between built-in targets, and a folder is one of its own.
-    with pytest.raises(OptionError, match="style is for python, not ./python"):
-        model.emit("./python", style="numpy")
 
 
 def test_threads_are_not_part_of_a_model(tmp_path: Path) -> None:

@@ -59,14 +59,13 @@ def test_variables_are_short_and_in_lower_case() -> None:
     name = "abcdefghijklmnopqrstuvwxyz"
     assert head.format(name[:20]) in decided(number(name), at_most)
     for taken in (
-        *("row", "rule", "print", "if", "predict", "as_number", "given", "starmap"),
-        *("predict_values", "plain", "chain", "divided"),
+        *("row", "rule", "print", "if", "predict", "as_number", "given"),
+        *("predict_values", "chain", "divided"),
     ):
         text = decided(number(taken), at_most)
-        assert head.format(f"{taken}_2") in text or taken in ("plain", "chain")
+        assert head.format(f"{taken}_2") in text or taken == "chain"
         module = module_of(text)
         assert module.predict({taken: 2.5}) == module.predict_values(2.5) == "low"
-        assert module.predict_columns({taken: [2.5, 3]}) == ["low", "high"]
 
 
 def test_values_are_taken_by_position_alone() -> None:
@@ -166,7 +165,6 @@ def test_a_model_without_a_test_answers() -> None:
     tree = Tree((number("x"),), ("a", "b"), (leaf(("a", "b"), 1),))
     module = module_of(text_of(Program("y", "test", tree)))
     assert module.predict({}) == module.predict_values() == "b"
-    assert module.predict_columns({"x": [1, 2]}) == ["b", "b"]
     assert module.predict_many([{}, {}]) == ["b", "b"]
 
 

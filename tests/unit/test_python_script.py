@@ -1,4 +1,4 @@
-"""Python modules as scripts: the help, files in and out, errors, in every style."""
+"""Python modules as scripts: the help, files in and out, errors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from click.testing import CliRunner
 
 from tests.support.samples import NUMBER, chain, every_type
 from treecompile.cli import main
-from treecompile.emit.compiler import STYLES, emit
-from treecompile.emit.options import EmitOptions
+from treecompile.emit.compiler import emit
 from treecompile.model.file.write import dumps
 from treecompile.model.ir import (
     Condition,
@@ -36,17 +35,15 @@ PYENV = sorted((Path.home() / ".pyenv" / "versions").glob("3.9.*/bin/python"))
 OLDEST = str(PYENV[-1]) if PYENV else shutil.which("python3.9")
 
 
-def emitted(program: Program, style: str = "standard") -> str:
-    return emit(program, "python", EmitOptions(style=style)).text
+def emitted(program: Program) -> str:
+    return emit(program, "python").text
 
 
-@pytest.fixture(scope="module", params=["standard", "numpy"])
-def script(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """predict.py and model.json of the model with every type, in one folder."""
     folder = tmp_path_factory.mktemp("script")
-    text = emitted(every_type(), request.param)
+    text = emitted(every_type())
     (folder / "predict.py").write_text(text, encoding="utf-8")
     (folder / "model.json").write_text(dumps(every_type()))
     return folder / "predict.py"
@@ -58,12 +55,9 @@ def run_script(
     stdin: bytes = b"",
     python: str | Path = sys.executable,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run a script, which finds installed packages only if it needs numpy."""
-    needs_numpy = "import numpy" in script.read_text(encoding="utf-8")
-    alone = ["-I"] if needs_numpy else ["-I", "-S"]
-    return subprocess.run(
-        [str(python), *alone, str(script), *arguments], input=stdin, capture_output=True
-    )
+    """Run a script, which finds no installed packages."""
+    command = [str(python), "-I", "-S", str(script), *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True)
 
 
 HEADER = b"note,number,text,code,flag,grade\n"
@@ -128,13 +122,12 @@ def test_a_script_says_how_it_is_used(script: Path) -> None:
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_the_help_of_a_hostile_model(tmp_path: Path, style: str) -> None:
+def test_the_help_of_a_hostile_model(tmp_path: Path) -> None:
     """Names that are not plain, other texts for missing, and nothing to read."""
     odd = Feature('a\n"b"\x1b\u202e🐧', Kind.NUMERIC, ValueType.FLOAT)
     test = Condition(0, Op.LE, 0.5, missing=False)
     program = replace(chain((odd,), (test,), ("x", "y")), na_values=("NA", "\t'"))
-    (tmp_path / "p.py").write_text(emitted(program, style), encoding="utf-8")
+    (tmp_path / "p.py").write_text(emitted(program), encoding="utf-8")
     done = subprocess.run(
         [sys.executable, "-X", "utf8=0", str(tmp_path / "p.py"), "--help"],
         capture_output=True,
@@ -145,7 +138,7 @@ def test_the_help_of_a_hostile_model(tmp_path: Path, style: str) -> None:
     assert column == f"  {odd.name!r}: number"
     assert last.endswith("Missing values: empty fields, 'NA', \"\\t'\"")
 
-    (tmp_path / "p.py").write_text(emitted(chain((odd,), (), ("x",)), style))
+    (tmp_path / "p.py").write_text(emitted(chain((odd,), (), ("x",))))
     shown = run_script(tmp_path / "p.py", "--help").stdout
     assert b"\nRequired columns: none\n" in shown
     done = run_script(tmp_path / "p.py", "-", stdin=b"other\n1\n\n")
@@ -205,14 +198,11 @@ def test_a_script_names_the_line_of_an_error(
     assert message.count("\n") == 1
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_a_script_of_a_model_without_names_says_what_is_missing(
-    tmp_path: Path, style: str
-) -> None:
+def test_a_script_of_a_model_without_names_says_what_is_missing(tmp_path: Path) -> None:
     feature = Feature("c2", Kind.NUMERIC, ValueType.FLOAT)
     program = chain((feature,), (Condition(0, Op.LE, 2.0, False),), ("no", "yes"))
     path = tmp_path / "predict.py"
-    path.write_text(emitted(program, style), encoding="utf-8")
+    path.write_text(emitted(program), encoding="utf-8")
     done = run_script(path, "-", stdin=b"a,1.5\nb,2.5\n")
     assert done.returncode == 2
     assert b"'c2' occurs 0 times: expected exactly one, in a first line that" in (
@@ -242,14 +232,11 @@ def test_the_oldest_python_gives_the_same_answers(tmp_path: Path) -> None:
     assert then.stdout == now.stdout
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_labels_come_out_of_a_script_as_they_went_in(
-    tmp_path: Path, style: str
-) -> None:
+def test_labels_come_out_of_a_script_as_they_went_in(tmp_path: Path) -> None:
     """Booleans, integers and doubles are written as the command reads them."""
     test = Condition(0, Op.LE, 0.5, missing=False)
     for labels in ((False, True), (10**20, -3), (0.1, 1e22)):
-        text = emitted(chain((NUMBER,), (test,), labels), style)
+        text = emitted(chain((NUMBER,), (test,), labels))
         (tmp_path / "p.py").write_text(text)
         done = run_script(tmp_path / "p.py", "-", stdin=b"number\n0.5\n0.75\n")
         written = [line.split(",")[1] for line in done.stdout.decode().split()[1:]]
@@ -257,15 +244,14 @@ def test_labels_come_out_of_a_script_as_they_went_in(
         assert written == expected
 
 
-@pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("policy", MissingPolicy)
 def test_a_script_divides_missing_values_as_the_model_does(
-    tmp_path: Path, style: str, policy: MissingPolicy
+    tmp_path: Path, policy: MissingPolicy
 ) -> None:
     program = every_type()
     assert isinstance(program.body, Tree)
     program = replace(program, body=replace(program.body, missing=policy))
-    (tmp_path / "p.py").write_text(emitted(program, style), encoding="utf-8")
+    (tmp_path / "p.py").write_text(emitted(program), encoding="utf-8")
     done = run_script(tmp_path / "p.py", "-", stdin=FILES["plain"])
     answers = [line["prediction"] for line in csv_rows(done.stdout)]
     texts = csv_rows(FILES["plain"])

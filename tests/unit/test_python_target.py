@@ -163,9 +163,6 @@ def test_values_are_taken_by_the_law(name: str, value: Any, answer: str) -> None
     row = {**REST, name: value}
     assert module.predict(row) == answer
     assert module.predict_values(*row.values()) == answer
-    assert module.predict_columns({key: [each] for key, each in row.items()}) == [
-        answer
-    ]
 
 
 @pytest.mark.parametrize(
@@ -190,12 +187,10 @@ def test_a_wrong_type_is_named(name: str, value: Any, expected: str) -> None:
     module = module_of(emitted(every_type()))
     # It is checked before the first test, which would settle this row.
     row = {**REST, "number": 1.0, name: value}
-    columns = {key: [each] for key, each in row.items()}
     calls: list[tuple[Any, Any]] = [
         (module.predict, [row]),
         (module.predict_values, row.values()),
         (module.predict_many, [[row]]),
-        (module.predict_columns, [columns]),
     ]
     for function, arguments in calls:
         with pytest.raises(TypeError) as caught:

@@ -123,12 +123,11 @@ def test_the_choice_is_in_the_note_and_in_the_head_of_the_artefact() -> None:
         note(alone)
         == "1 ordered rule with 1 test is run as one nested decision of 1 test"
     )
-    for target, style in (("sql", "standard"), ("python", "standard")):
-        artefact = emit(program, target, EmitOptions(style=style, layout="decision"))
+    for target in ("sql", "python"):
+        artefact = emit(program, target, EmitOptions(layout="decision"))
         (told,) = artefact.notes
         assert told.endswith(f"uses the layout decision: {said}")
         assert said in artefact.text
-    assert emit(program, "python", EmitOptions(style="numpy")).notes == (said,)
 
 
 def test_nothing_is_said_about_a_tree_or_a_list_without_tests() -> None:
@@ -138,18 +137,16 @@ def test_nothing_is_said_about_a_tree_or_a_list_without_tests() -> None:
     assert emit(Program("y", "test", large_tree(5)), "sql", nested).notes == ()
 
 
-@pytest.mark.parametrize("style", ["standard", "numpy"])
-def test_one_rule_for_all_decides_all(style: str) -> None:
+def test_one_rule_for_all_decides_all() -> None:
     """The first that holds everywhere, though it is not the first of the list."""
     never = (at_most(0, 1.0), above(0, 2.0))
     rules = rule_set((never, "no"), ((at_most(0, float("inf"), True),), "yes"))
     program = Program("y", "test", rules)
-    text = emit(program, "python", EmitOptions(style=style)).text
+    text = emit(program, "python").text
     assert verify(program, text).passed
 
 
-@pytest.mark.parametrize("style", ["standard", "numpy"])
-def test_overlapping_rules_are_verified(style: str) -> None:
+def test_overlapping_rules_are_verified() -> None:
     flat = apply_rule_passes(extract(large_tree(40, seed=3)))
     dice = Random(2)
     rules = replace(
@@ -161,12 +158,11 @@ def test_overlapping_rules_are_verified(style: str) -> None:
     )
     assert nest(rules) is not None
     program = Program("y", "test", rules)
-    text = emit(program, "python", EmitOptions(style=style)).text
+    text = emit(program, "python").text
     report = verify(program, text, budget=3000)
     assert report.passed
-    if style == "standard":
-        sql = emit(program, "sql").text
-        assert verify(program, sql, "sqlite", budget=3000).passed
+    sql = emit(program, "sql").text
+    assert verify(program, sql, "sqlite", budget=3000).passed
 
 
 def test_the_tree_has_at_most_so_many_tests(monkeypatch: pytest.MonkeyPatch) -> None:

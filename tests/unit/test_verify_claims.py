@@ -242,9 +242,8 @@ def test_the_fresh_text_has_the_dialect_and_the_names_of_the_artefact() -> None:
         assert added(program, text, claimed, {"": "w"}, "") == Constants()
 
 
-@pytest.mark.parametrize("style", ["standard", "numpy"])
-def test_only_what_was_added_to_a_module_counts(style: str) -> None:
-    text = emit(numeric(), "python", EmitOptions(style=style)).text
+def test_only_what_was_added_to_a_module_counts() -> None:
+    text = emit(numeric(), "python").text
     claimed = claim(numeric(), text)
     assert added(numeric(), text, claimed, {}, "") == Constants()
     found = added(numeric(), f"{text}\nz = (0.1, -7, 1e999, 'new')", claimed, {}, "")

@@ -195,7 +195,6 @@ def test_a_lone_surrogate_is_named() -> None:
 ANSWERS = """
 def predict(row): return "low"
 def predict_many(rows): return ["low" for row in rows]
-def predict_columns(columns): return ["low" for value in columns["x"]]
 def predict_proba(row): return {"low": 1.0, "mid": 0.0, "high": 0.0}
 def explain(row): return "R1: always"
 """
@@ -309,8 +308,7 @@ def test_all_forms_run_locked(form: str) -> None:
         assert tried(emit(numeric(), "sql", options).text, dialect).passed
 
 
-@pytest.mark.parametrize("style", ["standard", "numpy"])
-def test_rules_without_features_can_be_verified(style: str) -> None:
+def test_rules_without_features_can_be_verified() -> None:
     program = loads("TARGET y IN {a, b} OTHERWISE b").program
-    report = verify(program, emit(program, "python", EmitOptions(style=style)).text)
+    report = verify(program, emit(program, "python").text)
     assert report.passed, report

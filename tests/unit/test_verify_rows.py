@@ -364,8 +364,6 @@ SEPARATE = """
 _values = predict_values
 def predict(row, rule=False):
     return _values(*[row[name] for name in FEATURES], rule=rule)
-def predict_columns(columns):
-    return [predict(dict(zip(columns, row))) for row in zip(*columns.values())]
 """
 
 

@@ -211,8 +211,7 @@ class Model:
         are refused.
 
         For Python and SQL: the `layout` (`list` for one guard per rule, `decision` for
-        a nested decision, or `auto`). For Python: the `style` (standard for one row at
-        a time, numpy for whole columns). For JavaScript: the kind of `module` (esm or
+        a nested decision, or `auto`). For JavaScript: the kind of `module` (esm or
         commonjs).
 
         For SQL: the `dialect`; the `form` (expression, select, view, function or dbt);

@@ -74,7 +74,6 @@ class LearnKeywords(DataKeywords, total=False):
 
 
 class EmitKeywords(TypedDict, total=False):
-    style: str
     module: str
     layout: str
     dialect: str

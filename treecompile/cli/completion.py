@@ -96,7 +96,6 @@ BY_FLAG: dict[str, Complete] = {
     "--dialect": words(dialects, "file"),
     "--engine": words(lambda: ("python", "node", *engines())),
     "--output": some(*OUTPUTS),
-    "--style": some("standard", "numpy"),
     "--to": words(lambda: TARGETS, "dir"),
 }
 BY_METAVAR: dict[str, Complete] = {"FILE": FILE, "DIR": DIR, "COL": columns}

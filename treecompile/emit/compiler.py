@@ -22,10 +22,8 @@ from treecompile.emit.lowering import (
 )
 from treecompile.emit.markdown import forest as markdown_forest
 from treecompile.emit.markdown import lower as markdown
-from treecompile.emit.options import EmitOptions, check_choice
-from treecompile.emit.python import columns as numpy
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.python import forest as python_forest
-from treecompile.emit.python import forest_columns as numpy_forest
 from treecompile.emit.python import lower as python
 from treecompile.emit.render import render
 from treecompile.emit.sql import forest as sql_forest
@@ -42,7 +40,6 @@ HTML = "html"
 # The lowerings that a target.toml can name.
 LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "python": python.lower,
-    "numpy": numpy.lower,
     "javascript": javascript.lower,
     "sql": sql.lower,
     "markdown": markdown.lower,
@@ -52,11 +49,9 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
 }
 FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
     "python": python_forest.lower,
-    "numpy": numpy_forest.lower,
     "sql": sql_forest.lower,
     "markdown": markdown_forest.lower,
 }
-STYLES = {"standard": "python", "numpy": "numpy"}  # the folder of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +75,6 @@ def emit(
 
     `identity` is its SHA-256, if already known. `facts` are for a review page.
     """
-    if target == "python":
-        check_choice("--style", options.style, STYLES)
-        target = STYLES[options.style]
     description = read_target(target)
     lower = _lowering(description)
     with paused():

@@ -20,7 +20,6 @@ from treecompile.model.options import (
     CODE,
     IN_DOCUMENT,
     IN_JAVASCRIPT,
-    IN_PYTHON,
     IN_SQL,
     TEMPLATES,
     option,
@@ -53,13 +52,6 @@ Glossary = Mapping[str, Entry]  # by the name of the column
 
 @dataclass(frozen=True, slots=True)
 class EmitOptions:
-    style: str = option(
-        "standard",
-        "Predict one row at a time (`standard`) or whole columns (`numpy`).",
-        "NAME",
-        targets=PYTHON,
-        group=IN_PYTHON,
-    )
     module: str = option(
         "esm",
         "The kind of module: `esm` (for import) or `commonjs` (for require).",
@@ -233,11 +225,9 @@ def taken_by(target: str) -> set[str]:
 
     lowering = read_target(target).lowering
     declared = options_of(EmitOptions).items()
-    taken = {
+    return {
         name for name, each in declared if not each.targets or lowering in each.targets
     }
-    # A style names one of the built-in targets, so that no folder has it.
-    return taken if target in PYTHON else taken - {"style"}
 
 
 def _check_given(target: str, given: Iterable[str]) -> None:

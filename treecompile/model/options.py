@@ -25,7 +25,7 @@ COMMON, DATA, GROWTH = "Common options", "Data", "Growth of the tree"
 FILES = "Format of data files"
 PRUNING, MISSING_VALUES = "Pruning and validation", "Missing values"
 WEIGHTS, RULES, REVIEWING = "Weights and costs", "Rules", "Edited rules"
-IN_PYTHON, IN_SQL, IN_DOCUMENT = "Python", "SQL", "Document"
+IN_SQL, IN_DOCUMENT = "SQL", "Document"
 CODE, IN_JAVASCRIPT = "Python and SQL", "JavaScript"
 TEMPLATES, TESTING, SEARCH = "Templates", "Verification", "Search"
 DATABASE, OUTPUT = "Database", "Output"
@@ -34,7 +34,6 @@ HEADINGS = (  # in this order
     REVIEWING,
     *(
         CODE,
-        IN_PYTHON,
         IN_JAVASCRIPT,
         IN_SQL,
         IN_DOCUMENT,

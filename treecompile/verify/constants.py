@@ -27,7 +27,6 @@ from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import AnyProgram, Feature, Label, Value, ValueType
 from treecompile.verify.claims import NODE, PYTHON, Claim
 from treecompile.verify.node_process import EXPORTS
-from treecompile.verify.python_process import NEEDS_NUMPY
 from treecompile.verify.statements import RefusedError, has_backslashes, scan
 
 Found = Counter[int | float | str]
@@ -78,8 +77,7 @@ def added(
 ) -> Constants:
     """Return the constants that an artefact has more often than one compiled afresh."""
     if claimed.engine == PYTHON:
-        asked = EmitOptions(style="numpy" if NEEDS_NUMPY in text else "standard")
-        fresh = _fresh(program, "python", asked, text)
+        fresh = _fresh(program, "python", EmitOptions(), text)
         first = next(fresh)
         if first == text:  # the usual case, and faster than to parse both texts
             return Constants()
@@ -118,7 +116,7 @@ def _fresh(
 ) -> Iterator[str]:
     """Yield the artefact compiled afresh, in the layout its head names, or in each."""
     named = LAYOUT.search(text, 0, MOST_HEAD)
-    if named and asked.style != "numpy":
+    if named:
         with suppress(OptionError, TargetError):
             yield emit(program, target, replace(asked, layout=named[1])).text
             return

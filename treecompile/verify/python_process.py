@@ -20,8 +20,13 @@ from treecompile.verify.processes import (
     records,
 )
 
+MOST_DIVIDED = 2000  # divided rows with which all functions of a module are tried
+
 # Loads the module in argv[1] and reads rows from argv[2]; argv[4] has the limits.
-LOADER = f"""
+# Writes [answer, probabilities, explanation] for each row to argv[3]; the module of a
+# forest has margins instead of an explanation. JSON keeps the types of values apart,
+# and doubles exact.
+RUNNER = f"""
 import gc, importlib.util, json, marshal, sys
 gc.disable()  # it would look at all rows again and again
 limits = sys.argv[4]
@@ -33,20 +38,6 @@ spec.loader.exec_module(module)
 with open(sys.argv[2], "rb") as file:
     names, rows = marshal.load(file)
 rows = [dict(zip(names, row)) for row in rows]
-names = names or ["other"]  # columns without any could not say how many rows
-"""
-
-MOST_DIVIDED = 2000  # divided rows with which all functions of a module are tried
-
-SAVE = """
-with open(sys.argv[3], "w", encoding="ascii") as file:
-    file.write(json.dumps(answers))
-"""
-
-# Writes [answer, probabilities, explanation] for each row to argv[3]; the module of a
-# forest has margins instead of an explanation. JSON keeps the types of values apart,
-# and doubles exact.
-RUNNER = f"""{LOADER}
 predict_proba = getattr(module, "predict_proba", lambda row: {{}})
 explain = getattr(module, "explain", None) or (lambda row: list(module.margins(row)))
 by_position = getattr(module, "predict_values", None)  # older modules have none
@@ -56,24 +47,24 @@ if hasattr(module, "divided"):
     shared = [n for n, row in enumerate(rows) if module.predict(row, True) == "divided"]
 briefly = set(shared[{MOST_DIVIDED}:])
 some = [row for n, row in enumerate(rows) if n not in briefly]
-columns = {{name: [row.get(name) for row in some] for name in names}}
-several = zip(module.predict_many(some), module.predict_columns(columns))
+several = iter(module.predict_many(some))
 answers = []
 for n, row in enumerate(rows):
     answer = module.predict(row)
     if n in briefly:
         answers.append([answer, list(predict_proba(row).values()), "divided"])
         continue
-    others = next(several, None)
-    if others is None:
+    other = next(several, None)
+    if other is None:
         break  # too few answers
+    others = [other]
     said = explain(row)
     agree = True
     if isinstance(said, str):
         said = said.partition(":")[0]  # the rule; the rest may be long
     if by_position:
         values = [row[name] for name in module.FEATURES]
-        others = [*others, by_position(*values)]
+        others.append(by_position(*values))
         agree = type(said) is list or by_position(*values, rule=True) == said
     for other in others:
         agree = agree and type(other) is type(answer) and other == answer
@@ -93,26 +84,9 @@ for name in module.FEATURES if by_position else ():
             if str(error).startswith("%r is []: expected " % (name,)):
                 continue
         raise SystemExit("%s does not refuse [] as the value of %r" % (told, name))
-{SAVE}"""
-
-NEEDS_NUMPY = "import numpy as np"  # only in a module that takes whole columns
-
-# Does the same for a module that takes whole columns.
-NUMPY_RUNNER = f"""{LOADER}
-import numpy
-columns = {{name: numpy.empty(len(rows), dtype=object) for name in names}}
-for name, column in columns.items():
-    column[:] = [row.get(name) for row in rows]
-labels = module.predict(columns).tolist()
-shares = [[]] * len(rows)
-if hasattr(module, "predict_proba"):
-    shares = module.predict_proba(columns).tolist()
-if hasattr(module, "rules"):
-    reasons = module.rules(columns)
-else:
-    reasons = module.margins(columns).tolist()
-answers = [list(answer) for answer in zip(labels, shares, reasons)]
-{SAVE}"""
+with open(sys.argv[3], "w", encoding="ascii") as file:
+    file.write(json.dumps(answers))
+"""
 
 
 def run_python(
@@ -121,12 +95,9 @@ def run_python(
     rows: Sequence[Row],
     timeout: float = TIMEOUT,
 ) -> list[ModuleAnswer]:
-    """Return the answers of a module; only one that needs NumPy sees site packages."""
+    """Return the answers of a module, which sees no site packages."""
     if not rows:
         return []
-    options, code = ["-I", "-S"], RUNNER
-    if NEEDS_NUMPY in text:
-        options, code = ["-I"], NUMPY_RUNNER
     names = [feature.name for feature in features]
     with tempfile.TemporaryDirectory(prefix="treecompile-") as name:
         folder = Path(name)
@@ -139,5 +110,6 @@ def run_python(
         given.write_bytes(marshal.dumps(values))
         files = [str(path) for path in (module, given, answers)]
         most = limits(timeout, RLIMIT_AS=MOST_MEMORY)
-        execute([sys.executable, *options, "-c", code, *files, most], folder, timeout)
+        command = [sys.executable, "-I", "-S", "-c", RUNNER, *files, most]
+        execute(command, folder, timeout)
         return records(answers, len(rows))

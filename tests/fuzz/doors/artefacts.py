@@ -14,7 +14,7 @@ from tests.fuzz.case import Case
 from tests.fuzz.doors.base import Door, flags_of
 from tests.fuzz.mutate import TEXTS, break_bytes, break_lines, break_tokens
 from tests.fuzz.oracle import Outcome
-from tests.support.mutants import Mutant, numpy_mutants, python_mutants, sql_mutants
+from tests.support.mutants import Mutant, python_mutants, sql_mutants
 from tests.support.random_models import random_program
 from tests.support.small_models import small_body
 from treecompile.emit.compiler import emit
@@ -110,11 +110,10 @@ def a_mutant(random: Random, mutants: list[Mutant], text: str) -> str:
 
 def make_python(random: Random) -> Case:
     program = a_model(random)
-    style = random.choice(("standard", "standard", "numpy"))
-    text = emit(program, "python", EmitOptions(style=style)).text
+    text = emit(program, "python").text
     draw = random.random()
     if draw < 0.45:
-        mutants = numpy_mutants if style == "numpy" else python_mutants
+        mutants = python_mutants
         text = a_mutant(random, _possible(mutants, program, text), text)
     elif draw < 0.75:
         text = break_tokens(random, text, ("None", "not ", "True", "0", "", *TEXTS))

@@ -69,8 +69,7 @@ def own_file(random: Random) -> bytes:
 
 def made_of_it(random: Random) -> Commands:
     """What to do with the model; to prove an artefact is slow, so it is rarer."""
-    style = random.choice(("standard", "numpy"))
-    python = ("emit", "model.json", "--to", "python", "--style", style, "-o", "out.py")
+    python = ("emit", "model.json", "--to", "python", "-o", "out.py")
     dialect = random.choice(("sqlite", "duckdb"))
     sql = ("emit", "model.json", "--to", "sql", "--dialect", dialect, "-o", "out.sql")
     other = random.choice(("postgres", "tsql", "clickhouse", "snowflake"))

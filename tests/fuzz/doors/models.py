@@ -86,7 +86,6 @@ def a_command(random: Random, model: str) -> tuple[str, ...]:
         (3, ("emit", model, "--to", "rules", "-o", "out.rules")),
         (2, ("emit", model, "--to", "markdown", "-o", "out.md")),
         (1, ("emit", model, "--to", "python", "-o", "out.py")),
-        (1, ("emit", model, "--to", "python", "--style", "numpy", "-o", "out.py")),
         (2, ("rules", model, "-o", "out.json")),
         (2, ("show", model)),
         (1, ("show", model, "--stats", "--importance", "--alphas")),

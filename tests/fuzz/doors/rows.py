@@ -1,4 +1,4 @@
-"""Rows, legal and illegal, given to generated Python modules of both styles.
+"""Rows, legal and illegal, given to generated Python modules.
 
 A value comes with what the law makes of it, so that the answer is known without the
 functions that convert values: a value of the model, or a refusal.
@@ -25,7 +25,6 @@ from tests.fuzz.oracle import FindingError, Outcome, place_of, require
 from tests.support.random_models import random_double, random_value
 from tests.support.samples import module_of
 from treecompile.emit.compiler import emit
-from treecompile.emit.options import EmitOptions
 from treecompile.model.file.read import read_program
 from treecompile.model.file.write import dumps
 from treecompile.model.ir import Body, Feature, Program, Value, ValueType
@@ -113,12 +112,8 @@ def make_case(random: Random) -> Case:
     """A model, and rows as expressions: a dict of pairs, or of fewer columns."""
     program = a_program(random)
     rows = tuple(a_row(random, program.body) for _ in range(30))
-    files = {"model.json": dumps(program).encode(), "style": _style(random)}
+    files = {"model.json": dumps(program).encode()}
     return Case("rows", files=files, rows=rows)
-
-
-def _style(random: Random) -> bytes:
-    return random.choice((b"standard", b"standard", b"numpy"))
 
 
 def a_row(random: Random, body: Body) -> str:
@@ -141,15 +136,14 @@ def a_row(random: Random, body: Body) -> str:
 
 def check_rows(case: Case, folder: Path, outcomes: list[Outcome]) -> None:
     program = read_program(folder / "model.json")
-    style = case.files["style"].decode()
-    text = emit(program, "python", EmitOptions(style=style)).text
+    text = emit(program, "python").text
     module = module_of(text)
     several = []
     for written in case.rows:
         row, meant = eval(written, dict(NAMESPACE))
-        if check_row(module, program, style, row, meant):
+        if check_row(module, program, row, meant):
             several.append((row, predict(program.body, tuple(meant))))
-    if several and style == "standard":
+    if several:
         rows = [row for row, _ in several]
         found = module.predict_many(rows)
         right = all(same(w, f) for (_, w), f in zip(several, found, strict=True))
@@ -157,7 +151,7 @@ def check_rows(case: Case, folder: Path, outcomes: list[Outcome]) -> None:
 
 
 def check_row(
-    module: Any, program: Program, style: str, row: dict[str, Any], meant: list[Any]
+    module: Any, program: Program, row: dict[str, Any], meant: list[Any]
 ) -> bool:
     """Judge one row; whether it was legal."""
     body = program.body
@@ -168,7 +162,7 @@ def check_row(
         if meant[p] == "absent" and body.features[p].name not in row
     ]
     refused = [body.features[p].name for p in required if meant[p] is ...]
-    calls = calls_of(module, style, row)
+    calls = calls_of(module, row)
     if absent or refused:
         for name, call in calls.items():
             _must_refuse(name, call, [*absent, *refused], row)
@@ -181,31 +175,17 @@ def check_row(
         except Exception as error:
             kind = f"{name} raises {place_of(error)}"
             raise FindingError(kind, f"{row!r}: {error!r}") from None
-        if name in ("predict", "predict_columns"):
+        if name == "predict":
             require(same(wanted, found), f"{name} is wrong", (row, wanted, found))
     return all(value is not ... and value != "absent" for value in meant)
 
 
-def calls_of(module: Any, style: str, row: Mapping[str, Any]) -> dict[str, Any]:
+def calls_of(module: Any, row: Mapping[str, Any]) -> dict[str, Any]:
     """What to call, by name; each gives the answer to the row."""
     if not row:  # columns without a name are no rows
         return {}
-    if style == "numpy":
-        columns = {}
-        for name, value in row.items():
-            columns[name] = np.empty(1, dtype=object)
-            columns[name][0] = value
-        lists = {name: [value] for name, value in row.items()}
-        return {
-            "predict": lambda: module.predict(columns).tolist()[0],
-            "predict_columns": lambda: module.predict(lists).tolist()[0],
-            "rules": lambda: module.rules(columns),
-        }
     calls = {
         "predict": lambda: module.predict(row),
-        "predict_columns": lambda: module.predict_columns(
-            {name: [value] for name, value in row.items()}
-        )[0],
         "explain": lambda: module.explain(row),
     }
     if hasattr(module, "predict_proba"):

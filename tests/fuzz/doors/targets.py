@@ -177,7 +177,6 @@ def make_target(random: Random) -> Case:
 def make_templates(random: Random) -> Case:
     built_in = random.choice(BUILT_IN)
     kind = built_in.parent.name
-    target = ["python", "--style", "numpy"] if kind == "numpy" else [kind]
     text = built_in.read_text(encoding="utf-8")
     files = {
         f"mine/{kind}/{built_in.name}": broken_template(random, text),
@@ -185,7 +184,7 @@ def make_templates(random: Random) -> Case:
         "model.json": dumps(a_program(random)).encode(),
     }
     command = ("emit", "model.json", "--templates", "mine", "-q", "-o", "out", "--to")
-    return Case("templates", ((*command, *target),), files, writes=WRITES)
+    return Case("templates", ((*command, kind),), files, writes=WRITES)
 
 
 DOORS = (

@@ -1,3 +1,1 @@
-"""Lowers a program to a standalone Python module, for rows or, with numpy, columns.
-`lower` makes the strings for rows, `columns` those for whole columns.
-"""
+"""Lowers a program to a standalone Python module."""

@@ -233,10 +233,9 @@ RESERVED = {
         "main",
         "overload",
         "predict",
-        "predict_columns",
     ),
     *("predict_many", "predict_proba", "predict_values", "row", "rule", "score"),
-    *("starmap", "sys"),
+    "sys",
 }
 
 

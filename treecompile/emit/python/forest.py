@@ -30,8 +30,6 @@ from treecompile.emit.python.layout import (
 )
 from treecompile.emit.python.lower import (
     IMPORTED,
-    MANY,
-    SCRIPT,
     ReadColumns,
     blanks,
     computed,
@@ -115,14 +113,14 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         sums=code.sums(),
         runtime=[
             *copied(runtime, others, flags, renamed),
-            *copied(rows, MANY, flags, {"Answer": answer_type}),
+            *copied(rows, ["predict_many"], flags, {"Answer": answer_type}),
             *copied(rows, ["with_dates"] * bool(dates)),
         ],
         trees=list(code.trees()),
         helpers=helpers.texts(),
         parsers=read.parsers_by_name(),
         blanks=blanks(program),
-        script=script_mode(SCRIPT, flags),
+        script=script_mode(flags),
     )
     return Lowered(module)
 

@@ -40,10 +40,9 @@ READING = 3  # a column costs as much as so many tests: a lookup, and tests of i
 IMPORTED = {
     "": {"csv", "sys"},
     "collections.abc": {"Iterable", "Iterator", "Mapping"},
-    "itertools": {"chain", "starmap"},
+    "itertools": {"chain"},
     "typing": {"Any", "TextIO"},
 }
-MANY = ("predict_many", "predict_columns", "plain", "row_count")
 SCRIPT = (
     "main",
     "usage",
@@ -206,7 +205,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         helpers=helpers.texts(),
         parsers=read.parsers_by_name(),
         blanks=blanks(program),
-        script=script_mode(SCRIPT, flags),
+        script=script_mode(flags),
     )
     return Lowered(module, notes=(layout.note("the Python module"),))
 
@@ -230,12 +229,10 @@ def computed(program: ir.AnyProgram) -> list[str]:
     return textwrap.wrap(text, WIDTH) if said else []
 
 
-def script_mode(
-    names: Sequence[str], flags: Mapping[str, bool], replaced: Mapping[str, str] = {}
-) -> list[str]:
+def script_mode(flags: Mapping[str, bool]) -> list[str]:
     """Return the functions of the script mode, with what booleans and dates need."""
     more = ["as_field"] * flags["BOOLEANS"] + [*OF_DATES] * flags["COMPUTES"]
-    return copied(script, [*names, *more], flags, replaced)
+    return copied(script, [*SCRIPT, *more], flags)
 
 
 def blanks(program: ir.AnyProgram) -> list[str]:
@@ -259,11 +256,10 @@ def _typing(code: DecisionCode) -> dict[str, set[str]]:
 def _runtime(body: ir.Body) -> list[str]:
     """Return the functions that users call besides `predict`, and their helpers."""
     first = ["predict_proba"] if body.labels else []
-    many = MANY
     if not divisible(body):
-        return [*first, *many, "explain"]
+        return [*first, "predict_many", "explain"]
     inner = ["parts_of", "divided", "reached", "mixed", "sentence"]
-    return [*first, *many, "explain_divided", *inner]
+    return [*first, "predict_many", "explain_divided", *inner]
 
 
 def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[str]:

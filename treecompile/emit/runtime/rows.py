@@ -8,7 +8,6 @@ library and to Python 3.9.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from itertools import chain, starmap
 from typing import Any, Literal, overload
 
 from treecompile.model.values import (
@@ -113,51 +112,6 @@ def predict_many(rows: Iterable[Mapping[str, Any]]) -> list[Answer]:
             problem = f"row {len(found)} is of type {type(row).__name__}"
             raise TypeError(f"{problem}: expected a mapping") from None
     return found
-
-
-def predict_columns(columns: Mapping[str, Any]) -> list[Answer]:
-    """Predict each row of a mapping of columns of equal length, such as a DataFrame."""
-    size = row_count(columns)
-    values = [plain(columns[name]) for name in FEATURES]
-    rows: Iterable[tuple[Any, ...]] = zip(*values) if values else [()] * size
-    return list(starmap(predict_values, rows))
-
-
-def plain(column: Any) -> Any:
-    """The values of a column as objects of Python, if it can convert them itself."""
-    if not hasattr(column, "tolist"):
-        return column
-    if getattr(getattr(column, "dtype", None), "kind", None) != "f":
-        return column.tolist()
-    array = column.to_numpy() if hasattr(column, "to_numpy") else column
-    step = 1024  # few enough to stay in the processor's cache
-    starts = range(0, len(array), step)
-    return chain.from_iterable(array[at : at + step].tolist() for at in starts)
-
-
-def row_count(columns: Any) -> int:
-    """The common length of columns."""
-    if not hasattr(columns, "keys"):
-        kind = type(columns).__name__
-        raise TypeError(f"expected a mapping of columns, got {kind}")
-    sizes = {}
-    for name in columns:
-        column = columns[name]
-        shape = getattr(column, "shape", (0,))
-        if len(shape) != 1:
-            problem = f"column {name!r} has the shape {tuple(shape)}"
-            raise ValueError(f"{problem}: expected one value for each row")
-        is_other = isinstance(column, (str, bytes, set, Mapping))
-        if is_other or not hasattr(column, "__len__"):
-            problem = f"column {name!r} is of type {type(column).__name__}"
-            raise TypeError(f"{problem}: expected a sequence of values")
-        sizes[name] = len(column)
-    for name in sizes:
-        most = max(sizes, key=sizes.__getitem__)
-        if sizes[name] != sizes[most]:
-            found = f"{name!r} has {sizes[name]} values, {most!r} {sizes[most]}"
-            raise ValueError(f"the columns have different lengths: {found}")
-    return max(sizes.values(), default=0)
 
 
 def explain(row: Mapping[str, Any]) -> str:

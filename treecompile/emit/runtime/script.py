@@ -8,10 +8,9 @@ from __future__ import annotations
 import csv
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, TextIO
 
-from treecompile.emit.runtime.columns import predict as predict_all
 from treecompile.emit.runtime.rows import predict
 from treecompile.model.values import (
     date_part,
@@ -31,7 +30,6 @@ PARSERS: dict[str, Callable[[str, str], Any]] = {
 }
 BLANKS = ("", "?")
 DATES = {"born_year": ("born", "year")}
-BLOCK = 2**17  # rows at a time
 
 
 # ---------------------------------------------------------------- copied
@@ -85,7 +83,7 @@ def usage() -> Iterator[str]:
 
 
 def score(lines: Iterable[str], output: TextIO) -> None:
-    """Predict the rows of a CSV file, one after the other."""
+    """Predict the rows of a CSV file."""
     reader = csv_reader(lines)
     header = read_header(reader)
     writer = line_writer(output)
@@ -95,27 +93,6 @@ def score(lines: Iterable[str], output: TextIO) -> None:
             writer.writerow([*record, as_field(predict(row))])
         else:
             writer.writerow([*record, predict(row)])
-
-
-def score_columns(lines: Iterable[str], output: TextIO) -> None:
-    """Predict the rows of a CSV file, many at a time."""
-    reader = csv_reader(lines)
-    header = read_header(reader)
-    writer = line_writer(output)
-    writer.writerow([*header, "prediction"])
-    rows = parsed(reader, header)
-    while True:
-        block = list(islice(rows, BLOCK))
-        if not block:
-            return
-        columns: dict[str, Any] = {n: [row[n] for _, row in block] for n in FEATURES}
-        # Even if no column is read, there are as many answers as rows.
-        answers = predict_all({"prediction": block, **columns}).tolist()
-        for (record, _), answer in zip(block, answers):
-            if BOOLEANS:
-                writer.writerow([*record, as_field(answer)])
-            else:
-                writer.writerow([*record, answer])
 
 
 def csv_reader(lines: Iterable[str]) -> Any:
