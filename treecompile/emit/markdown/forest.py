@@ -1,7 +1,7 @@
 """Lowers a forest to the strings of its document, for readers who do not program.
 
 A forest has no rules that a person can read. The document says so, and describes the
-model as a whole: how an answer is computed, from which columns, and what it depends on.
+model as a whole: how an answer is computed, from which columns, and what it relies on.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from treecompile.emit.about import NOT_SAID
 from treecompile.emit.lowering import ForestInput, Lowered
-from treecompile.emit.markdown import effects, md, quality, sections, signing
-from treecompile.emit.markdown.effects import EffectText
+from treecompile.emit.markdown import importance, md, quality, sections, signing
 from treecompile.emit.markdown.quality import QualityPart
 from treecompile.emit.options import NO_ENTRY, EmitOptions, Glossary
 from treecompile.measure.forest_importance import split_shares
@@ -43,9 +42,6 @@ class ForestDocument:
     importance_note: str  # The importance of a feature is its share of ...
     importance: str  # the table of features, with bars
     unused: str  # Not used: city, zip.
-    effects_note: str  # Each picture shows how the margin depends on one feature ...
-    effects: list[EffectText]  # the pictures
-    effects_table: str  # the same in figures
     missing: list[str]  # ["A value is missing if its field is empty, NULL or NaN."]
     signing: str  # Sign a printed copy ...
     signatures: str  # the table to sign
@@ -61,7 +57,6 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         )
     target = md.name(program.target)
     shares = split_shares(forest)
-    shown = effects.effects(program, shares)
     document = ForestDocument(
         title=signing.title(about, target, "Model"),
         about=signing.opening(about),
@@ -76,12 +71,9 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         quality=quality.quality(program),
         features_note=sections.features_note(program),
         features=sections.features(forest, program.training, options.glossary),
-        importance_note=effects.importance_note(shares),
-        importance=effects.importance(forest, shares),
-        unused=effects.unused(forest, shares),
-        effects_note=shown.note,
-        effects=list(shown.effects),
-        effects_table=shown.table,
+        importance_note=importance.note(shares),
+        importance=importance.table(forest, shares),
+        unused=importance.unused(forest, shares),
         missing=_missing(program),
         signing=signing.where_to_sign(source.sha256, signing.MODEL_ACCEPTED),
         signatures=signing.signatures(about),

@@ -232,11 +232,7 @@ def embedded(program: ir.Program, tree: ir.Tree) -> str:
     """
     if leaf_count(tree) > MAX_DRAWN:
         return ""
-    return data_uri(compact(program))
-
-
-def data_uri(picture: str) -> str:
-    data = base64.b64encode(picture.encode()).decode()
+    data = base64.b64encode(compact(program).encode()).decode()
     return f"data:image/svg+xml;base64,{data}"
 
 
