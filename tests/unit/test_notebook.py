@@ -55,7 +55,7 @@ class Reader(HTMLParser):
         self.text += data
 
 
-PLAIN = {"div", "p", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+PLAIN = {"div", "p", "pre", "table", "caption", "thead", "tbody", "tr", "th", "td"}
 PICTURE = {"svg", "g", "title", "rect", "path", "text"}
 
 

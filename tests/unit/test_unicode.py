@@ -6,7 +6,6 @@ import json
 import os
 import sys
 import unicodedata
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.dom import minidom
@@ -45,7 +44,6 @@ from treecompile.model.ir import (
 from treecompile.model.semantics import negate
 from treecompile.model.unicode import file_name, is_unicode
 from treecompile.pictures.draw import draw
-from treecompile.rules.extract import extract
 from treecompile.tables.read import read_table
 
 HALF = "\ud800"
@@ -210,9 +208,3 @@ def test_artefacts_show_every_character(text: str) -> None:
     assert module.predict({f"f{text}": f"c{text}"}) == f"l{text}"
     assert module.predict({f"f{text}": None}) == f"m{text}"
     assert module.MODEL["algorithm"] == f"a{text}"
-
-
-def test_rules_as_a_picture_are_well_formed() -> None:
-    for text in ODD:
-        made = program(text)
-        minidom.parseString(draw(replace(made, body=extract(made.body))).encode())

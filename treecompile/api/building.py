@@ -41,7 +41,7 @@ from treecompile.model.display import Display, Shown
 from treecompile.model.errors import DataError, TargetError
 from treecompile.model.file.write import dumps
 from treecompile.model.files import refuse_pickle, write_texts
-from treecompile.model.ir import Label, Program
+from treecompile.model.ir import Label, Program, Tree
 from treecompile.model.paths import leaf_count
 from treecompile.pictures.draw import compact
 from treecompile.rules.language.document import holds_model
@@ -73,8 +73,9 @@ class Built(Shown):
         lines += [report.line(name) for name, report in self.reports.items()]
         lines += [f"wrote {path}" for path in self.paths.values()]
         lines += ["nothing was written"] if not self.paths else []
-        program = self.model.any_program
-        picture = compact(program) if isinstance(program, Program) else ""
+        picture = ""
+        if isinstance(self.model.any_program.body, Tree):
+            picture = compact(self.model.program)
         return Display(lines, picture=picture)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from treecompile.model.display import Display, Shown
-from treecompile.model.ir import Label, Program
+from treecompile.model.ir import Label, Program, RuleSet
 from treecompile.pictures.draw import compact
 from treecompile.pictures.options import DrawOptions
 from treecompile.rules.trail import Trail, trail
@@ -37,6 +37,8 @@ class Explanation(Shown):
         return dict(zip(labels, self.trail.shares, strict=bool(labels)))
 
     def _display(self) -> Display:
+        if isinstance(self.program.body, RuleSet):
+            return Display([self.trail.sentence])
         picture = compact(self.program, DrawOptions(row=self.row))
         return Display([], picture=picture)  # which has the sentence
 

@@ -49,6 +49,7 @@ from treecompile.model.ir import (
     ForestProgram,
     Label,
     Program,
+    RuleSet,
 )
 from treecompile.model.paths import depth, kind_of, leaf_count, node_count, size
 from treecompile.pictures.draw import compact, draw
@@ -373,10 +374,10 @@ class Model:
         layout: str | None = None,
         row: Row | Rows | None = None,
     ) -> str:
-        """The tree, or a table of the rules, as the text of an SVG file.
+        """The tree as the text of an SVG file.
 
-        At most `max_depth` levels and `max_leaves` leaves or rules are drawn, those
-        with most cases; by default, as many as are readable. The `layout` is down or
+        At most `max_depth` levels and `max_leaves` leaves are drawn, those with most
+        cases; by default, as many as are readable. The `layout` is down or
         right; by default, down if the picture then fits the width of a notebook. The
         path of a `row` is highlighted.
         """
@@ -389,6 +390,8 @@ class Model:
         program = self.any_program
         if isinstance(program, ForestProgram):
             return framed(f"<p>{escape(repr(self))}</p>")
+        if isinstance(program.body, RuleSet):
+            return framed(f"<pre>{escape(self.show())}</pre>")
         return framed(compact(program))
 
     def save(self, path: str | Path) -> None:

@@ -185,7 +185,7 @@ def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) ->
 
 @command(
     "draw",
-    "Draw the tree, or a table of the rules, as SVG.",
+    "Draw the tree as SVG.",
     "treecompile draw model.json -o tree.svg\n"
     "treecompile draw model.json --row"
     """ '{"outlook":"sunny","humidity":"high","wind":null}'""",
@@ -193,11 +193,11 @@ def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) ->
 )
 @argument("model")
 @out_option
-@value("--max-depth", "N", "Draw only the first N levels of a tree.", type=int)
+@value("--max-depth", "N", "Draw only the first N levels.", type=int)
 @value(
     "--max-leaves",
     "N",
-    "Draw at most N leaves or rules. The branches with the fewest cases are summarised."
+    "Draw at most N leaves. The branches with the fewest cases are summarised."
     f" [default: as many as are readable, up to {MOST}]",
     type=int,
 )
@@ -220,7 +220,7 @@ def draw(
     row: str | None,
     quiet: bool,
 ) -> None:
-    """Draw the tree, or a table of the rules, as an SVG file.
+    """Draw the tree as an SVG file.
 
     Leaves have the colour of their answer, paler if the answer is less certain.
     """

@@ -10,14 +10,14 @@ from treecompile.model.errors import OptionError
 
 DOWN, RIGHT = "down", "right"
 LAYOUTS = (DOWN, RIGHT)
-MOST = 100  # leaves or rules in a picture
+MOST = 100  # leaves in a picture
 FEW = 40  # in a notebook or a document
 
 
 @dataclass(frozen=True, slots=True)
 class DrawOptions:
     max_depth: int | None = None  # tests above the lowest node that is drawn
-    max_leaves: int | None = None  # leaves or rules; None: as many as can be read
+    max_leaves: int | None = None  # None: as many as can be read
     layout: str | None = None  # None: down if that fits a page, else right
     row: Mapping[str, Any] | None = None  # whose path is lit
 

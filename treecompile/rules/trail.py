@@ -38,7 +38,7 @@ class Trail:
     answer: ir.Label
     shares: tuple[float, ...]  # the probability of each label; empty for a number
     rule: str  # the id of the rule that decides, or DIVIDED
-    passed: frozenset[int]  # the nodes of a tree that the row reaches, or the one rule
+    passed: frozenset[int]  # the nodes of a tree that the row reaches
     sentence: str  # R3: if wind = strong then play = no (2 of 2 cases)
 
 
@@ -47,7 +47,7 @@ def trail(program: ir.Program, values_by_name: Mapping[str, Any]) -> Trail:
     body, row = program.body, converted(program, values_by_name)
     if isinstance(body, ir.RuleSet):
         place = decider(body, row)
-        rule, passed = outcomes(body)[place], frozenset((place,))
+        rule, passed = outcomes(body)[place], frozenset[int]()
     else:
         passed = _passed(body, row)
         leaves = [p for p in sorted(passed) if isinstance(body.nodes[p], ir.Leaf)]
