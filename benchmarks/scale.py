@@ -4,10 +4,10 @@
 
 Ten numeric features, two labels, depth 8. Each measurement runs in its own process, so
 that peak memory is its own. Our times, in DuckDB and in memory, include reading the
-files; that of scikit-learn is only `fit`. Up to a million rows, four more are shown:
-CART without a temporary table (each query computes the node of each row by CASE), C4.5,
-and CART in PostgreSQL and Spark on this machine, without loading the one and starting
-the other. The last column is the share of the time that goes into the state file, from
+files; that of scikit-learn is only `fit`. Up to a million rows, three more are shown:
+CART without a temporary table (each query computes the node of each row by CASE), and
+CART in PostgreSQL and Spark on this machine, without loading the one and starting the
+other. The last column is the share of the time that goes into the state file, from
 which an interrupted run resumes. 10**8 rows are 8 GB on disk; they are learned from in
 DuckDB only, with a limit of 4 GB instead of 800 MB.
 """
@@ -162,7 +162,6 @@ CART = {"algorithm": "cart", "is_table": True, "memory": "800MB"}
 MORE = {"memory": "4GB"}  # which more than 10**7 rows need
 VARIANTS: dict[str, tuple[str, dict[str, object]]] = {
     "no table": (LEARN, {**CART, "is_table": False}),
-    "C4.5": (LEARN, {**CART, "algorithm": "c45"}),
     "PostgreSQL": (POSTGRES, {}),
     "Spark": (SPARK, {}),
 }

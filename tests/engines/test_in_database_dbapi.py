@@ -20,7 +20,6 @@ import pytest
 from tests.support.in_database import (
     COLUMNS,
     StoppedError,
-    assert_same_tree,
     learned_in_database,
     random_frame,
     random_options,
@@ -91,16 +90,6 @@ def test_id3_has_a_branch_for_every_category(store: str, tmp_path: Path) -> None
         there = learned_in_database(url, table, columns, options)
     here = training.learn(frame, columns, options)
     assert dumps(there.program) == dumps(here.program)
-
-
-@pytest.mark.parametrize("missing", ["", "majority"])
-@pytest.mark.parametrize("store", STORES)
-def test_c45_divides_its_cases(store: str, missing: str, tmp_path: Path) -> None:
-    frame = frame_for(store, 3, 300)
-    options = LearnOptions("c45", missing=missing, max_depth=4)
-    with table_of(store, frame, tmp_path) as (url, table):
-        there = learned_in_database(url, table, COLUMNS, options)
-    assert_same_tree(there.program, training.learn(frame, COLUMNS, options).program)
 
 
 @pytest.mark.parametrize("store", STORES)

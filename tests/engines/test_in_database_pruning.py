@@ -13,12 +13,10 @@ import pandas as pd
 import pytest
 
 from tests.support.measured import (
-    NAMES,
     TARGET,
     random_model,
     random_table,
 )
-from tests.support.random_models import random_tree
 from tests.support.tables import as_held, frame_of, table_of, typed
 from treecompile.database import learn as in_database
 from treecompile.database import prune_rules
@@ -27,7 +25,6 @@ from treecompile.database.model_rows import rows_for_model
 from treecompile.database.prune_rules import RowGroups, prune_in_database
 from treecompile.database.validation import (
     ValidationInDatabase,
-    ValidationInMemory,
     validation_of,
     validation_table,
 )
@@ -35,12 +32,11 @@ from treecompile.learning import training
 from treecompile.learning.held_out import node_losses
 from treecompile.learning.options import LearnOptions
 from treecompile.measure.quality import read_cases
-from treecompile.model.errors import DataError, OptionError
+from treecompile.model.errors import DataError
 from treecompile.model.file.write import dumps
 from treecompile.model.ir import (
     ColumnSummary,
     Leaf,
-    MissingPolicy,
     Moments,
     Program,
     RuleSet,
@@ -206,45 +202,6 @@ def test_what_is_wrong_with_the_rows_to_prune_by_is_said(tmp_path: Path) -> None
                 place.store, place.relation, COLUMNS, options, validation=rows
             )
         (tmp_path / "data.db").unlink()
-
-
-def test_a_tree_that_divides_is_refused_before_it_is_grown(tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    train, held_out = sample(rng, 100), sample(rng, 50)
-    options = LearnOptions("c45", prune="reduced-error", predict_missing="fractional")
-    with both("duckdb", train, held_out, tmp_path) as (place, rows):
-        with pytest.raises(OptionError, match="can be pruned only by rows in memory"):
-            in_database.learn(
-                place.store, place.relation, COLUMNS, options, validation=rows
-            )
-        found = in_database.learn(
-            place.store,
-            place.relation,
-            COLUMNS,
-            options,
-            validation=ValidationInMemory(read_table(held_out)),
-        )
-    here = training.learn(train, COLUMNS, options, held_out)
-    assert found.program.training is not None
-    assert here.program.training is not None
-    assert found.program.training.validation == here.program.training.validation
-
-
-def test_a_tree_that_divides_is_not_pruned_there(tmp_path: Path) -> None:
-    random = Random(3)
-    body = random_tree(random, 5, NAMES)
-    program = Program(
-        TARGET,
-        "random",
-        Tree(body.features, body.labels, body.nodes, MissingPolicy.FRACTIONAL),
-    )
-    columns = random_table(random, body, 20)
-    with (
-        table_of("duckdb", columns, tmp_path) as (url, table),
-        open_table(url, table) as place,
-        pytest.raises(OptionError, match="can be pruned only by rows in memory"),
-    ):
-        ValidationInDatabase(place).losses(program)
 
 
 # ---------------------------------------------------------------- rules

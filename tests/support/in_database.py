@@ -19,8 +19,6 @@ from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
 from treecompile.model.file.write import dumps
 from treecompile.model.ir import (
-    ClassCounts,
-    Leaf,
     Moments,
     Program,
     Split,
@@ -90,7 +88,6 @@ class Watched:
         self.dialect = store.dialect
         self.columns, self.make = store.columns, store.make
         self.update, self.save = store.update, store.save
-        self.discard = store.discard
 
     def arrays(self, query: str) -> list[np.ndarray]:
         found = self.store.arrays(query)
@@ -108,7 +105,7 @@ class Stopping:
     def __init__(self, store: Store, at: int) -> None:
         self.store, self.at, self.asked = store, at, 0
         self.dialect = store.dialect
-        self.columns, self.discard = store.columns, store.discard
+        self.columns = store.columns
 
     def _count(self) -> None:
         self.asked += 1
@@ -178,9 +175,6 @@ class Reader:
     def make(self, name: str, query: str) -> None:
         raise AssertionError(query)
 
-    def discard(self, name: str) -> None:
-        raise AssertionError(name)
-
     def save(self, name: str, query: str) -> None:
         raise AssertionError(name)
 
@@ -196,37 +190,6 @@ def read_only(
         return in_database.learn(
             store, there.relation, columns, options, temporary_tables=False
         )
-
-
-CLOSE = 1e-12  # the relative error of a weight, the absolute error of a gain
-
-
-def assert_same_tree(there: Program, here: Program) -> None:
-    """The same tree; weights and gains may differ in their last digits."""
-    one, other = there.body, here.body
-    assert isinstance(one, Tree)
-    assert isinstance(other, Tree)
-    assert len(one.nodes) == len(other.nodes)
-    for mine, its in zip(one.nodes, other.nodes, strict=True):
-        assert isinstance(mine.stats, ClassCounts)
-        assert isinstance(its.stats, ClassCounts)
-        weights = [*mine.stats.weights], [*its.stats.weights]
-        if isinstance(mine, Leaf):
-            assert isinstance(its, Leaf)
-            assert mine.value == its.value
-            weights[0].append(mine.weight)
-            weights[1].append(its.weight)
-        else:
-            assert isinstance(its, Split)
-            for branch, its_branch in zip(mine.branches, its.branches, strict=True):
-                assert branch.when == its_branch.when
-                assert branch.then == its_branch.then
-                weights[0].append(branch.weight)
-                weights[1].append(its_branch.weight)
-            assert mine.gain == pytest.approx(its.gain, abs=2 * CLOSE)
-        assert weights[0] == pytest.approx(weights[1], rel=CLOSE)
-    assert there.options == here.options
-    assert there.training == here.training
 
 
 TOLERANCE = 1e-12  # relative; a mean may differ by this share of the deviation

@@ -15,7 +15,7 @@ from tests.support.samples import ROOT
 from treecompile.cli import main
 from treecompile.cli.options import help_of
 from treecompile.emit.options import EmitOptions
-from treecompile.learning.options import LearnOptions
+from treecompile.learning.options import C45, LearnOptions
 from treecompile.model.options import Option, options_of
 from treecompile.tables.options import DataOptions, ReadOptions
 
@@ -51,8 +51,8 @@ def learn_table() -> str:
             if each.is_hidden or each.name in options_of(ReadOptions):
                 continue
             own = algorithms(each.algorithms) or "all"
-            there = own if each.in_database is None else algorithms(each.in_database)
-            rows.append([*option(each), own, there or "none"])
+            is_there = each.in_database and each.algorithms != (C45,)
+            rows.append([*option(each), own, own if is_there else "none"])
     return table(["option", "meaning", "algorithms", "in a database"], rows)
 
 

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import treecompile
 from treecompile.cli import main
-from treecompile.learning.c45 import fractional_cases
+from treecompile.learning.c45 import pessimistic_pruning
 from treecompile.learning.c45.case_columns import make_case_column
 from treecompile.learning.c45.case_level import CaseLevel
 from treecompile.learning.c45.category_groups import (
@@ -32,6 +32,7 @@ from treecompile.learning.c45.gain_ratio import (
 from treecompile.learning.c45.learner import C45Options, draft, learn
 from treecompile.learning.c45.pessimistic_pruning import (
     CaseDraft,
+    fall,
     finish_case_tree,
     last_largest,
     prune,
@@ -434,7 +435,7 @@ def raising(target: str) -> tuple[CaseDraft, Sample]:
 
 @pytest.mark.parametrize("part", [50, 250, 10_000])
 def test_cases_fall_part_by_part(part: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fractional_cases, "PART", part)
+    monkeypatch.setattr(pessimistic_pruning, "PART", part)
     random = np.random.default_rng(part)
     x, y = random.random((2, 600))
     codes = random.integers(0, 2, 600)
@@ -452,7 +453,7 @@ def test_cases_fall_part_by_part(part: int, monkeypatch: pytest.MonkeyPatch) -> 
     with ThreadPoolExecutor(2) as pool:
         sample = Sample(data, is_fractional=True, run=pool.map)
         cases = NodeCases(np.arange(600), None, Segments.of(sizes))
-        found = sample.fall(draft, starts, cases)
+        found = fall(sample, draft, starts, cases)
     reached = zip(*(each.tolist() for each in found), strict=True)
     assert {(root, leaf): each for root, leaf, each in reached} == expected
 

@@ -87,36 +87,6 @@ def test_built_in_dialects(name: str) -> None:
             assert "{column} IS NULL" in phrase.text
 
 
-LEARNING = {  # what is filled in, of each text that is not as it stands
-    "create": {"name", "query"},
-    "drop": {"name"},
-    "infinity": {"sign", "type"},
-    "within": {"least", "most", "value"},
-    "list": {""},
-    "item": {"list", "place"},
-    "integer_item": {"list", "place"},
-    "round": {""},
-    "round_even": {""},
-    "once": {"name", "query"},
-    "stack": {"table", "columns", "pairs"},
-    "pair": {"code", "number"},
-    "checksum": {""},
-}
-
-
-@pytest.mark.parametrize("name", dialect_names())
-def test_the_queries_of_learning_have_their_placeholders(name: str) -> None:
-    learning = phrases(read_dialect(name).learning)
-    sample = {*learning.pop("sample").places}
-    assert sample in ({"columns", "relation", way} for way in ("rows", "share"))
-    assert learning.keys() == LEARNING.keys()
-    for key, phrase in learning.items():
-        if phrase:
-            optional = {"type"} if key == "infinity" else set()
-            found, expected = {*phrase.places}, LEARNING[key]
-            assert expected - optional <= found <= expected, key
-
-
 def test_types_of_values_are_told_apart() -> None:
     types = read_dialect("duckdb").types
     assert [types.of(kind) for kind in ValueType] == [

@@ -87,9 +87,7 @@ def help_of(each: Option, *, says_where: bool = True) -> str:
         parts.append(f"{values_text(each.values)}; the first is the default.")
     if says_where and each.algorithms:
         parts.append(f"Only for {sentence(each.algorithms, 'and')}.")
-    if says_where and each.in_database:
-        parts.append(f"In a database, only for {sentence(each.in_database, 'and')}.")
-    elif says_where and each.in_database == () and each.group != FILES:
+    if says_where and not each.in_database and each.group != FILES:
         parts.append("Not in a database.")
     if each.repeatable:
         parts.append("Repeatable.")

@@ -11,9 +11,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treecompile.database.c45.passing import CasePassing
-from treecompile.database.c45.source import CaseTableSource
-from treecompile.database.c45.table import CaseTable, CaseTarget
 from treecompile.database.evaluate import counted_labels, evaluate, summed_numbers
 from treecompile.database.grow.levels import Listener, grow_in_table
 from treecompile.database.grow.numbers import NumberTarget, distances
@@ -29,17 +26,14 @@ from treecompile.database.schema import Schema, read_schema
 from treecompile.database.validation import Validation
 from treecompile.engines.base import Store
 from treecompile.learning import training
-from treecompile.learning.c45.case_growth import CaseGrowth
-from treecompile.learning.c45.learner import choice_of
-from treecompile.learning.c45.pessimistic_pruning import finish_case_tree, prune
 from treecompile.learning.checks import check_algorithm, check_options, check_task
-from treecompile.learning.costs import check_costs
 from treecompile.learning.grow.draft import Draft
 from treecompile.learning.grow.impurity import ImpurityGrowth, finish_tree
 from treecompile.learning.id3 import unordered
 from treecompile.learning.leaks import leak_note_of
 from treecompile.learning.options import (
     C45,
+    CART,
     COST_COMPLEXITY,
     CV,
     ID3,
@@ -54,7 +48,7 @@ from treecompile.learning.pruning import cost_complexity, smallest
 from treecompile.learning.weighting import odd_mean
 from treecompile.measure.quality import Evaluation, with_quality
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import MissingPolicy, Program, Training, Tree
+from treecompile.model.ir import Program, Training, Tree
 from treecompile.model.options import options_of
 from treecompile.tables.dataset import Dataset
 from treecompile.tables.options import DataOptions
@@ -87,7 +81,7 @@ class TableRun:
 @dataclass(frozen=True, slots=True)
 class GrownTree:
     tree: Tree
-    has_counted_rows: bool = True  # False: its leaves hold weights or divided rows
+    has_counted_rows: bool = True  # False: its leaves hold weights
     distances: Sequence[float] = ()  # regression: the sum of distances at each node
     notes: tuple[str, ...] = ()
 
@@ -111,13 +105,11 @@ def learn(
     state after each level; None: an interrupted run cannot be resumed.
     """
     check_options(options, validation is not None)
-    if options.algorithm:  # refuse before the first query
-        check_in_database(options.algorithm, columns, options)
+    algorithm = options.algorithm or CART
+    check_in_database(algorithm, columns, options)
     schema = read_schema(store, relation, columns)
     none = np.zeros(0)  # no rows: the checks need the columns only
     data = Dataset(columns.target, schema.features, (), schema.labels, none, (), "")
-    algorithm = options.algorithm or training.default_algorithm(data)
-    check_in_database(algorithm, columns, options)
     run = TableRun(
         store,
         schema,
@@ -131,7 +123,7 @@ def learn(
         journal,
     )
     _check(run, validation)
-    grown = _by_cases(run) if algorithm == C45 else _by_impurity(run)
+    grown = _grown(run)
     given = given_options(options, columns.weights)
     program = Program(
         columns.target,
@@ -161,38 +153,12 @@ def _check(run: TableRun, validation: Validation | None) -> None:
         _refuse(f"--prune {REDUCED_ERROR}, where rows have weights,")
     if not has_labels:
         training.weighting_of(options).check(run.data)
-    if options.costs:
-        names = [column.name for column in run.store.columns(run.schema.relation)]
-        check_costs(options.costs, names, target)
     if validation is not None:
-        is_fractional = options.predict_missing == MissingPolicy.FRACTIONAL
-        divides = is_fractional and options.prune == REDUCED_ERROR
-        validation.check(target, run.schema.labels, divides)
+        validation.check(target, run.schema.labels)
 
 
-def _by_cases(run: TableRun) -> GrownTree:
-    """Grow, and prune if asked to, a tree by C4.5."""
-    schema, own = run.schema, training.c45_options_of(run.options)
-    limits = training.limits_of(run.options, C45)
-    former = run.former(schema)
-    has_missing = any(each.missing for each in schema.summaries)
-    is_divided = own.is_fractional and has_missing  # some cases take several branches
-    target = CaseTarget(run.store, schema, is_divided=is_divided)
-    work = CaseTable(target, former, is_inline=not run.temporary_tables)
-    choice = choice_of(schema.features, schema.rows, limits, own)
-    source = CaseTableSource(work, choice, limits, own)
-    growth = CaseGrowth(source, choice, limits, run.progress)
-    levels = grow_in_table(growth, source, run.listener, run.journal, former)
-    draft = growth.finish()
-    if own.is_pruning:
-        prune(draft, CasePassing(source, levels, draft), own.cf)
-    tree = finish_case_tree(draft, schema.features, schema.labels, own.policy)
-    is_counted = own.policy is not MissingPolicy.FRACTIONAL and not is_divided
-    return GrownTree(tree, is_counted)
-
-
-def _by_impurity(run: TableRun) -> GrownTree:
-    """Grow a tree by ID3 or CART, which choose splits by the decrease of impurity."""
+def _grown(run: TableRun) -> GrownTree:
+    """Grow a tree by ID3 or CART."""
     store, schema = run.store, run.schema
     is_multiway = run.algorithm == ID3
     if is_multiway:
@@ -252,16 +218,16 @@ INSTEAD = "learn from a file, or a part of the table in one"
 def check_in_database(
     algorithm: str, columns: DataOptions, options: LearnOptions
 ) -> None:
-    """Refuse options that the algorithm does not support in a database."""
+    """Refuse an algorithm and options that are not supported in a database."""
+    if algorithm == C45:
+        raise OptionError(
+            "--algorithm c45 learns in memory; in a database use cart or id3"
+        )
     check_algorithm(options, algorithm)
     for given in (columns, options):
         for name, each in options_of(type(given)).items():
-            others = each.in_database
-            if others is None or algorithm in others:
-                continue
-            if getattr(given, name) != each.default:
-                use = [f"use --algorithm {others[-1]} in a database"] if others else []
-                _refuse(each.flag, *use)
+            if not each.in_database and getattr(given, name) != each.default:
+                _refuse(each.flag)
     if options.alpha in (CV, ONE_SE):
         _refuse(f"--alpha {options.alpha}")
 

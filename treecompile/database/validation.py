@@ -25,31 +25,19 @@ from treecompile.emit.sql.text import Quoting
 from treecompile.learning.held_out import counted_losses, node_losses
 from treecompile.measure import quality
 from treecompile.measure.quality import Evaluation, no_known_answer, read_cases
-from treecompile.model.errors import DataError, OptionError
+from treecompile.model.errors import DataError
 from treecompile.model.ir import Label, Program, Tree
-from treecompile.model.semantics import is_fractional
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import RawTable
 from treecompile.tables.read import read_table
-
-DIVIDES = (
-    "--prune reduced-error: a tree that divides missing values can be pruned only by"
-    " rows in memory: give them in a file that is not Parquet, or leave"
-    " --predict-missing out"
-)
 
 
 @dataclass(frozen=True, slots=True)
 class ValidationInDatabase:
     location: TableLocation
 
-    def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
-        """Raise, before a tree is grown, any error that can be known by then.
-
-        `divides` says that a tree that divides missing values is to be pruned.
-        """
-        if divides:
-            raise OptionError(DIVIDES)
+    def check(self, target: str, labels: Sequence[Label]) -> None:
+        """Raise, before a tree is grown, any error that can be known by then."""
         store, relation = self.location.store, self.location.relation
         with _named():
             y = ColumnReader(store, relation, ()).answer(target, labels)
@@ -64,8 +52,6 @@ class ValidationInDatabase:
         """Return the loss on the rows at each node of a tree, if it were a leaf."""
         tree = program.body
         assert isinstance(tree, Tree)
-        if is_fractional(tree):
-            raise OptionError(DIVIDES)
         store = self.location.store
         with _named():
             read = rows_for_model(store, self.location.relation, program)
@@ -87,7 +73,7 @@ class ValidationInMemory:
 
     table: RawTable
 
-    def check(self, target: str, labels: Sequence[Label], divides: bool) -> None:
+    def check(self, target: str, labels: Sequence[Label]) -> None:
         with _named():
             self.table.column(target)
 

@@ -90,9 +90,6 @@ class Store(Protocol):
         NoTemporaryTableError if the user is not allowed to create it.
         """
 
-    def discard(self, name: str) -> None:
-        """Drop a temporary table created by `make`."""
-
     def update(self, statement: str) -> None:
         """Change a temporary table; only where `dialect.learning.updates` is true."""
 

@@ -118,11 +118,6 @@ class Spark(ArrowConnection):
             _release(former)
         self.made[name] = frame
 
-    def discard(self, name: str) -> None:
-        self.session.catalog.dropTempView(name)
-        if made := self.made.pop(name, None):
-            _release(made)
-
     def update(self, statement: str) -> None:
         raise NotImplementedError  # see dialect.learning.updates
 
@@ -144,8 +139,9 @@ class Spark(ArrowConnection):
             raise
 
     def close(self) -> None:
-        for name in [*self.made]:
-            self.discard(name)
+        for name, made in self.made.items():
+            self.session.catalog.dropTempView(name)
+            _release(made)
 
     def wait(self, work: Callable[[], Found]) -> Found:
         """Do some work in another thread.

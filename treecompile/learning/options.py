@@ -50,7 +50,7 @@ class LearnOptions:
         "",
         "`id3`, `c45` or `cart`.",
         "NAME",
-        shown="`c45` for labels, `cart` for a number",
+        shown="`c45` for labels, `cart` for a number and in a database",
         group=GROWTH,
         is_common=True,
     )
@@ -120,7 +120,7 @@ class LearnOptions:
         "N",
         task=REGRESS,
         least=0,
-        in_database=(),
+        in_database=False,
         group=GROWTH,
     )
     criterion: str = option(
@@ -161,7 +161,7 @@ class LearnOptions:
         10,
         "Number of folds for `--alpha cv` and `--alpha 1se`.",
         "K",
-        in_database=(),
+        in_database=False,
         group=PRUNING,
     )
     cf: float = option(
@@ -188,7 +188,7 @@ class LearnOptions:
         " (`branch`), or in parts down all branches (`fractional`).",
         "NAME",
         choices=(BRANCH, FRACTIONAL),
-        in_database=(C45,),
+        in_database=False,
         group=MISSING_VALUES,
     )
     subset: bool = option(
@@ -226,11 +226,14 @@ class LearnOptions:
         "Split this column by one category against the rest.",
         "COL",
         repeatable=True,
-        in_database=(),
+        in_database=False,
         group=GROWTH,
     )
     one_hot_all: bool = option(
-        False, "`--one-hot` for all categorical columns.", in_database=(), group=GROWTH
+        False,
+        "`--one-hot` for all categorical columns.",
+        in_database=False,
+        group=GROWTH,
     )
     class_weight: LabelNumbers = option(
         (),
@@ -238,7 +241,6 @@ class LearnOptions:
         " labels the same total weight.",
         "LABEL=W",
         repeatable=True,
-        in_database=(ID3, CART),
         group=WEIGHTS,
     )
     balanced: bool = option(
@@ -246,14 +248,12 @@ class LearnOptions:
         "`class_weight` is `balanced`.",
         flag="--class-weight",
         is_hidden=True,
-        in_database=(ID3, CART),
     )
     prior: LabelNumbers = option(
         (),
         "The share of all rows that this label should have. Give it for every label.",
         "LABEL=P",
         repeatable=True,
-        in_database=(ID3, CART),
         group=WEIGHTS,
     )
     validation_fraction: float = option(
@@ -262,7 +262,7 @@ class LearnOptions:
         "F",
         accepts=lambda share: 0 <= share < 1,
         expected="a number from 0 to below 1",
-        in_database=(),
+        in_database=False,
         group=PRUNING,
     )
     seed: int = option(
@@ -278,7 +278,7 @@ class LearnOptions:
         "N",
         shown="one for each core",
         least=1,
-        in_database=(),
+        in_database=False,
         group=GROWTH,
     )
 

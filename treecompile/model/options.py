@@ -62,9 +62,9 @@ class Option:
     choices: tuple[str, ...] = ()
     accepts: Callable[[Any], bool] | None = None
     expected: str = ""  # what `accepts` takes: "a number between 0 and 1"
-    # Learning: which algorithms have it, in memory and in a database. None: the same.
+    # Learning: which algorithms have it, and if it works in a database.
     algorithms: tuple[str, ...] = ()  # empty: all
-    in_database: tuple[str, ...] | None = None
+    in_database: bool = True
     values: Mapping[str, tuple[str, ...]] | None = None  # by algorithm, default first
     task: str = ""  # the only task that has it
     # Emitting: the targets that have it, by their lowering.

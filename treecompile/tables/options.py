@@ -26,7 +26,7 @@ class ReadOptions:
         "CSV: the character between fields, or `tab`.",
         "CHAR",
         shown="found in the file: comma, semicolon, tab or vertical bar",
-        in_database=(),
+        in_database=False,
         group=FILES,
     )
     decimal: str = option(
@@ -36,7 +36,7 @@ class ReadOptions:
         accepts=lambda sign: sign in (".", ","),
         expected=". or ,",
         shown="a point",
-        in_database=(),
+        in_database=False,
         group=FILES,
     )
     clean_numbers: tuple[str, ...] = option(
@@ -45,19 +45,19 @@ class ReadOptions:
         " currency signs and per cent signs: `$1,234.50` is 1234.5, `45 %` is 45.",
         "COL",
         repeatable=True,
-        in_database=(),
+        in_database=False,
         group=FILES,
     )
     header: bool = option(
         False,
         "CSV, Excel: the first line has the column names, even if it looks like data.",
-        in_database=(),
+        in_database=False,
         group=FILES,
     )
     no_header: bool = option(
         False,
         "CSV, Excel: the first line is data. The columns are named `c1`, `c2`, ...",
-        in_database=(),
+        in_database=False,
         group=FILES,
     )
     encoding: str = option(
@@ -65,7 +65,7 @@ class ReadOptions:
         "Text files: the encoding, such as `latin-1` or `cp1252`.",
         "NAME",
         shown="UTF-8, or UTF-16 with a byte order mark",
-        in_database=(),
+        in_database=False,
         group=FILES,
     )
     sheet: str = option(
@@ -73,7 +73,7 @@ class ReadOptions:
         "Excel: the name of the sheet.",
         "NAME",
         shown="the first",
-        in_database=(),
+        in_database=False,
         group=FILES,
     )
 
@@ -122,7 +122,7 @@ class DataOptions(ReadOptions):
         " weekday and days since 1970.",
         "COL",
         repeatable=True,
-        in_database=(),
+        in_database=False,
         group=DATA,
     )
     ignore: tuple[str, ...] = option(
@@ -132,6 +132,5 @@ class DataOptions(ReadOptions):
         "",
         "Column with the weight of each row. It is not used as a feature.",
         "COL",
-        in_database=("id3", "cart"),
         group=WEIGHTS,
     )

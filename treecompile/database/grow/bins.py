@@ -158,9 +158,6 @@ class BinHistogram:
         sums -= sums[segments.starts][segment]
         return SumsBefore(sums, segment, np.add.reduceat(self.sums, segments.starts))
 
-    def of_node(self, node: int) -> slice:
-        return slice(*np.searchsorted(self.node, [node, node + 1]).tolist())
-
     def ranges(self, which: Mask) -> BinRanges:
         """Return some bins as ranges; neighbours with the same code become one."""
         some = np.flatnonzero(which)

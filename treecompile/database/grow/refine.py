@@ -26,6 +26,7 @@ from treecompile.database.grow.work import WorkTable
 from treecompile.learning.grow.bounds import SLACK, TIES
 from treecompile.learning.grow.histogram import Histogram
 from treecompile.learning.grow.histogram_splits import sides_of
+from treecompile.learning.grow.responses import OpenNodes
 from treecompile.learning.grow.search import SplitSearch
 from treecompile.model.arrays import Floats, Mask, Positions
 
@@ -59,27 +60,22 @@ def refine(
         if not len(now.node):
             return now, np.zeros(0, np.bool_)
         gain = _gains(target, now, search)
-        bounds = bounds_inside(
-            target, now, now.low < now.high, opened.sizes, opened.tie * TIES
-        )
-        return join_bins(target, now, gain, bounds, least, opened.tie)
+        bounds = _bounds_inside(target, now, opened)
+        return _join_bins(target, now, gain, bounds, least, opened.tie)
 
-    found = open_bins(work, bins, dict.fromkeys(bins, join))
+    found = _open_bins(work, bins, join)
     return {index: each for index, each in found.items() if each is not bins[index]}
 
 
-def open_bins(
-    work: WorkTable,
-    bins: Mapping[int, BinHistogram],
-    joins: Mapping[int, Join],
-    unit: float = 1.0,  # the weight that 1 in the sums of bins stands for
+def _open_bins(
+    work: WorkTable, bins: Mapping[int, BinHistogram], join: Join
 ) -> dict[int, BinHistogram]:
     """Open bins until the best cut cannot be inside any of them.
 
     In each round, features that need the same kind of query are counted together, if
     that suits the database.
     """
-    runs = {i: _opening(work, each, joins[i], unit) for i, each in bins.items()}
+    runs = {index: _opening(work, each, join) for index, each in bins.items()}
     found: dict[int, BinHistogram] = {}
     answers: dict[int, BinHistogram | None] = dict.fromkeys(runs)
     while answers:
@@ -113,21 +109,17 @@ def _first_values(
 
 
 def _opening(
-    work: WorkTable, bins: BinHistogram, join: Join, unit: float
+    work: WorkTable, bins: BinHistogram, join: Join
 ) -> Generator[tuple[Query, BinRanges], BinHistogram, BinHistogram]:
     """Open the bins of one feature: yield queries, receive bins, return the result."""
     room = len(bins.node) + MOST_BINS
-
-    def sizes_of(some: BinHistogram) -> Floats:
-        sizes: Floats = work.target.rows(some.sums) * unit
-        return sizes
-
-    few = min(FEW_ROWS, max(FEW_ENOUGH, int(sizes_of(bins).sum()) // SHARE))
+    rows = int(work.target.rows(bins.sums).sum())
+    few = min(FEW_ROWS, max(FEW_ENOUGH, rows // SHARE))
     while True:
         bins, may_win = join(bins)
         if not may_win.any():
             return bins
-        sizes = sizes_of(bins)
+        sizes = work.target.rows(bins.sums)
         if sizes[may_win].sum() > few:
             young = may_win & (bins.age < ROUNDS)
             if young.any():
@@ -183,7 +175,7 @@ def histogram_of(target: TableTarget, bins: BinHistogram) -> Histogram:
     return Histogram(nodes, segments, bins.node, bins.code, rows, weights, summands)
 
 
-def join_bins(
+def _join_bins(
     target: TableTarget,
     bins: BinHistogram,
     gain: Floats,  # of the cut after each bin; -inf if it is not allowed
@@ -235,25 +227,21 @@ def _gains(target: TableTarget, bins: BinHistogram, search: SplitSearch) -> Floa
     return gain
 
 
-def bounds_inside(
-    target: TableTarget,
-    bins: BinHistogram,
-    can_be_cut: Mask,  # marks bins that a cut can be inside of
-    sizes: Floats,  # of each node: its weight, in units
-    slack: Floats,  # of each node: by how much rounding may reduce a bound
+def _bounds_inside(
+    target: TableTarget, bins: BinHistogram, opened: OpenNodes
 ) -> Floats:
     """Return the most that a cut inside each bin gains; -inf if there is no cut."""
     bounds = np.full(len(bins.node), -np.inf)
-    some = np.flatnonzero(can_be_cut)
+    some = np.flatnonzero(bins.low < bins.high)
     if not len(some):
         return bounds
     before, node = bins.before(), bins.node[some]
     segment = before.segment[some]
-    share = target.weights(before.totals)[segment] / sizes[node]
+    share = target.weights(before.totals)[segment] / opened.sizes[node]
     sums = before.sums[some].astype(np.float64)
     totals = before.totals[segment].astype(np.float64)
     most = target.bound(sums, bins.some(some), totals)
-    bounds[some] = most * share * (1 + SLACK) + slack[node]
+    bounds[some] = most * share * (1 + SLACK) + opened.tie[node] * TIES
     return bounds
 
 

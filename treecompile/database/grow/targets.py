@@ -81,12 +81,12 @@ class TableTarget(ABC):
 
     # ------------------------------------------------------------ of nodes
 
-    def at_nodes(self, rows: str, nodes: int, column: str = "node") -> Array:
-        """Return the sums of nodes, whose numbers are in a column of `rows`."""
-        keys = f"{column}, y" if self.groups > 1 else column
+    def at_nodes(self, rows: str, nodes: int) -> Array:
+        """Return the sums of nodes, whose numbers are in `node` of `rows`."""
+        keys = "node, y" if self.groups > 1 else "node"
         found = self.store.arrays(
             f"SELECT {keys}, {', '.join(self.asked(is_bounded=False))}"
-            f" FROM {rows} AS w WHERE {column} >= 0 GROUP BY {keys}"
+            f" FROM {rows} AS w WHERE node >= 0 GROUP BY {keys}"
         )
         node = found.pop(0).astype(np.intp)
         label = found.pop(0).astype(np.intp) if self.groups > 1 else np.zeros_like(node)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -60,7 +59,6 @@ class WorkTable:
         # The node of a row of the source, as SQL; "": the root. For a table that is not
         # made yet, and for queries where there is no table.
         self.node = ""
-        self.inline = ""  # C4.5, without a table: the query for the moved rows
         self.columns, self.joins = self._columns()  # without the node
         # By which rows are moved when a query next needs them; without a table, `node`
         # is set instead.
@@ -94,7 +92,7 @@ class WorkTable:
         Rows whose move is waiting are moved first.
         """
         if self.is_inline:
-            return f"({self.inline or self._query()})"
+            return f"({self._query()})"
         routes, self.waiting = self.waiting, ()
         if routes:
             self._move(routes)
@@ -255,7 +253,7 @@ class WorkTable:
             " AS moved"
         )
 
-    def destination(self, routes: Sequence[Route], node: str = "node") -> str:
+    def destination(self, routes: Sequence[Route]) -> str:
         """Return a SQL expression for the new node of a row, from its old node.
 
         One list has the ways out of all nodes. Other lists have, for each node, the
@@ -267,7 +265,7 @@ class WorkTable:
         for route in routes:
             starts.append(str(len(ways) + 1))
             ways += route.ways
-        of_node = partial(self.writer.of_node, node=node)
+        of_node = self.writer.of_node
         cut = of_node(self.writer.double(route.cut) for route in routes)
         arms = []
         for index in sorted({route.feature for route in routes} - {-1}):

@@ -287,8 +287,6 @@ class Learning:
     # To an integer: a half may go either way, or goes to the even one.
     round: Phrase = phrase("{}", "round({})")
     round_even: Phrase = phrase("{}", "round({})")
-    # A query that is evaluated only once.
-    once: Phrase = phrase("{name} {query}", "WITH {name} AS ({query})")
     # Where one query counts all features best: a {table} with one row for each of its
     # rows and each feature p = 0, 1, ..., with {columns}, p, and c, x from {pairs} ...
     stack: Phrase = phrase("{table} {columns} {pairs}", "")

@@ -3,8 +3,8 @@
 Bins of numbers bound the gain of a feature's best cut from both sides. That is often
 enough: a feature whose gain is surely below average is not chosen, whatever the gain
 is. Finding the best cut, and counting the possible cuts for C4.5's correction of the
-gain, takes time or queries. So this is done only where it may change the choice
-(`needed`). The loop is `decide`; memory and database implement `BoundedGains`.
+gain, takes time. So this is done only where it may change the choice (`needed`). The
+loop is `decide`.
 """
 
 from __future__ import annotations

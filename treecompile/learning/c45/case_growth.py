@@ -8,7 +8,6 @@ training set, and undoes splits that make as many errors as a leaf.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -27,7 +26,6 @@ from treecompile.learning.grow.draft import Splits, is_categorical
 from treecompile.learning.grow.growth import (
     Division,
     Growth,
-    GrowthState,
     NodeStats,
     Source,
 )
@@ -39,7 +37,7 @@ from treecompile.model.ir import Feature
 
 
 class GainSource(Source, Protocol):
-    """Holds the cases, in memory or in a database, and counts them for C4.5."""
+    """Holds the cases, and counts them for C4.5."""
 
     @property
     def features(self) -> tuple[Feature, ...]: ...
@@ -179,13 +177,6 @@ class CaseGrowth(Growth[Sequence[GainCandidates]]):
                 cuts = candidates[index].cut_counts[mine]
             total = totals[mine]
             splits.gain[mine] = gains / total - np.log2(cuts) / total
-
-    def state(self) -> GrowthState:
-        return replace(super().state(), more={"usable": self.usable})
-
-    def resume(self, state: GrowthState) -> None:
-        super().resume(state)
-        self.usable = state.more["usable"]
 
     def finish(self) -> CaseDraft:
         """Return the draft of the grown tree, without splits that save no errors."""

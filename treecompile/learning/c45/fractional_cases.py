@@ -10,7 +10,6 @@ branches of all nodes, then come all second ones, and so on; each keeps the old 
 
 from __future__ import annotations
 
-from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,16 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.learning.c45.gain_ratio import bits
-from treecompile.learning.c45.pessimistic_pruning import (
-    CaseDraft,
-    PassedCases,
-    Passing,
-    ReachedLeaves,
-)
 from treecompile.learning.grow.draft import Groups, Splits, is_categorical
 from treecompile.learning.grow.responses import LabelResponse, count_classes
 from treecompile.learning.grow.search import Run
-from treecompile.learning.grow.segments import PART, Segments
+from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.ir import Kind
 from treecompile.tables.dataset import Dataset
@@ -104,7 +97,12 @@ class CaseDescent:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class DividedCases(PassedCases[NodeCases]):
+class DividedCases:
+    """The cases of some nodes after they were divided among the branches."""
+
+    cases: NodeCases
+    branches: Positions  # for each node of `cases`: its number among all branches
+    known: Floats  # for each branch: the weight of the cases with a known value
     origin: Positions  # for each case: its position before the test
     bounds: Positions  # where the cases of all first branches end, of all second, ...
     places: Array  # for each case before the test: its branch; -1 for a missing value
@@ -156,7 +154,7 @@ def in_two(places: Array, nodes: Segments) -> BranchOrder:
     return BranchOrder(np.concatenate(sides), branches, lengths, bounds)
 
 
-class Sample(Passing[NodeCases]):
+class Sample:
     """The training set, and how its cases are divided by splits."""
 
     def __init__(self, data: Dataset, *, is_fractional: bool, run: Run = map) -> None:
@@ -186,11 +184,13 @@ class Sample(Passing[NodeCases]):
         self.log_table = bits(np.arange(len(data.y) + 1.0))  # n log2 n of whole cases
 
     def everything(self) -> NodeCases:
+        """Return all cases, at one node."""
         size = len(self.y)
         rows = np.arange(size, dtype=np.int32)
         return NodeCases(rows, self.data.weights, Segments.of(np.array([size])))
 
     def counts(self, cases: NodeCases) -> Floats:
+        """Return the weight of each class at each node: nodes x classes."""
         count = len(cases.nodes.lengths)
         nodes = cases.nodes.spread(np.arange(count))
         return self._count(nodes, self.y.take(cases.rows), cases.weights, count)
@@ -212,27 +212,12 @@ class Sample(Passing[NodeCases]):
             weights = None if weights is None else weights.take(known)
         return self._count(branches, y, weights, int(splits.size.sum()))
 
-    def fall(
-        self, draft: CaseDraft, nodes: Positions, cases: NodeCases
-    ) -> ReachedLeaves:
-        """Run `Passing.fall` in threads, on parts whose arrays fit the cache."""
-        parts = cases.nodes.parts(PART)
-        if self.run is map or len(parts) < 2:
-            return super().fall(draft, nodes, cases)
-        alone = copy(self)
-        alone.run = map  # a thread must not wait for others of the same pool
-        fall = super(Sample, alone).fall
-
-        def fall_of(some: slice) -> ReachedLeaves:
-            own = cases.some(np.arange(some.start, some.stop))
-            root, leaf, weights = fall(draft, nodes[some], own)
-            return some.start + root, leaf, weights
-
-        found = list(self.run(fall_of, parts))
-        root, leaf, weights = map(np.concatenate, zip(*found, strict=True))
-        return root, leaf, weights
-
     def divide(self, splits: Splits, cases: NodeCases) -> DividedCases:
+        """Send the cases of every node to its branches.
+
+        Cases with a missing value are divided in proportion to the weights of the known
+        cases, or all go to the heaviest branch; none to a branch without known cases.
+        """
         places = self.places(splits, cases)
         count, weights = int(splits.size.sum()), cases.weights
         is_known = places >= 0

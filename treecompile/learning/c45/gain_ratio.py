@@ -76,7 +76,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GainSearch:
-    """What scoring splits requires, with the cases in memory or in a database."""
+    """What scoring splits requires."""
 
     scale: Scale
     classes: int

@@ -4,23 +4,21 @@ A split is replaced by a leaf, or by its largest branch, which is raised into it
 if that is expected to make no more errors on new cases. The decision at a node depends
 only on its cases and on the nodes below, so all nodes of one depth are decided at once,
 deepest first. `finish_case_tree` then makes the final tree.
-
-The cases may be in memory (`fractional_cases.Sample`) or in a database
-(`database.c45.passing.CasePassing`); both implement `Passing`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field
 from math import fsum
-from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
+from treecompile.learning.c45.fractional_cases import NodeCases, Sample
 from treecompile.learning.grow.build import TreeBuilder, make, stand_ins
-from treecompile.learning.grow.draft import Draft, Splits
-from treecompile.learning.grow.segments import Segments
+from treecompile.learning.grow.draft import Draft
+from treecompile.learning.grow.segments import PART, Segments
 from treecompile.measure.statistics import best_labels, leaf_errors
 from treecompile.model.arrays import Floats, Positions
 from treecompile.model.ir import ClassCounts, Feature, Label, MissingPolicy, Tree
@@ -63,78 +61,16 @@ class CaseDraft(Draft):
                     groups[node] = groups[branch]
 
 
-class HeldCases(Protocol):
-    """The cases of some nodes, in memory or in a database."""
-
-    def some(self, chosen: Positions) -> Self:
-        """Return the cases of the chosen nodes."""
-
-
-Held = TypeVar("Held", bound=HeldCases)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class PassedCases(Generic[Held]):
-    """The cases of some nodes after they were divided among the branches."""
-
-    cases: Held
-    branches: Positions  # for each node of `cases`: its number among all branches
-    known: Floats  # for each branch: the weight of the cases with a known value
-
-
-class Passing(ABC, Generic[Held]):
-    """Sends cases down a tree."""
-
-    @abstractmethod
-    def everything(self) -> Held:
-        """Return all cases, at one node."""
-
-    @abstractmethod
-    def counts(self, cases: Held) -> Floats:
-        """Return the weight of each class at each node: nodes x classes."""
-
-    @abstractmethod
-    def divide(self, splits: Splits, cases: Held) -> PassedCases[Held]:
-        """Send the cases of every node to its branches.
-
-        Cases with a missing value are divided in proportion to the weights of the known
-        cases, or all go to the heaviest branch; none to a branch without known cases.
-        """
-
-    def fall(self, draft: CaseDraft, nodes: Positions, cases: Held) -> ReachedLeaves:
-        """Return the leaves that the cases reach if they start at these nodes."""
-        roots = np.arange(len(nodes))
-        found: list[ReachedLeaves] = []
-        while True:
-            is_split = draft.is_split[nodes]
-            leaves, inner = np.flatnonzero(~is_split), np.flatnonzero(is_split)
-            if len(leaves):
-                counts = self.counts(cases.some(leaves))
-                found.append((roots[leaves], nodes[leaves], counts))
-            if not len(inner):
-                break
-            nodes, roots = nodes[inner], roots[inner]
-            splits = draft.splits.some(nodes)
-            divided = self.divide(splits, cases.some(inner))
-            nodes = draft.child[draft.branches(nodes)][divided.branches]
-            roots = np.repeat(roots, splits.size)[divided.branches]
-            cases = divided.cases
-        root, leaf, weights = (
-            np.concatenate(each) for each in zip(*found, strict=True)
-        )
-        return root, leaf, weights
-
-
-def prune(draft: CaseDraft, sample: Passing[Held], cf: float) -> None:
+def prune(draft: CaseDraft, sample: Sample, cf: float) -> None:
     """Prune a draft in place."""
     Pruning(draft, sample, cf).run()
     drop_impossible(draft)
 
 
-class Pruning(Generic[Held]):
+class Pruning:
     """The process of pruning one draft."""
 
-    def __init__(self, draft: CaseDraft, sample: Passing[Held], cf: float) -> None:
+    def __init__(self, draft: CaseDraft, sample: Sample, cf: float) -> None:
         self.draft, self.sample, self.cf = draft, sample, cf
         # Errors are summed from the last leaf in reading order to the first.
         order = draft.reading_order()
@@ -157,10 +93,12 @@ class Pruning(Generic[Held]):
             if len(raised):
                 waiting.append(self.enter(nodes[raised], cases.some(raised)))
 
-    def enter(self, nodes: Positions, cases: Held) -> list[tuple[Positions, Held]]:
+    def enter(
+        self, nodes: Positions, cases: NodeCases
+    ) -> list[tuple[Positions, NodeCases]]:
         """Count the cases anew at and below some nodes; return split nodes by depth."""
         draft = self.draft
-        found: list[tuple[Positions, Held]] = []
+        found: list[tuple[Positions, NodeCases]] = []
         while True:
             self._count(nodes, self.sample.counts(cases))
             inner = np.flatnonzero(draft.is_split[nodes])
@@ -196,7 +134,7 @@ class Pruning(Generic[Held]):
             nodes = draft.child[draft.branches(inner)]
             draft.splits.become_leaves(inner)
 
-    def simplify(self, nodes: Positions, cases: Held) -> Positions:
+    def simplify(self, nodes: Positions, cases: NodeCases) -> Positions:
         """Decide nodes whose branches are already pruned.
 
         Returns the positions of nodes whose largest branch took their place; these must
@@ -222,13 +160,60 @@ class Pruning(Generic[Held]):
         draft.errors[nodes[kept]] = as_tree[kept]
         return np.flatnonzero(is_raised)
 
-    def estimate(self, nodes: Positions, cases: Held) -> Floats:
+    def estimate(self, nodes: Positions, cases: NodeCases) -> Floats:
         """Return the errors to expect if these cases came to these nodes."""
-        root, leaf, counts = self.sample.fall(self.draft, nodes, cases)
+        root, leaf, counts = fall(self.sample, self.draft, nodes, cases)
         label = best_labels(counts, self.draft.label[leaf])
         errors = leaf_errors(counts, label, self.cf)
         order = np.lexsort((self.rank[leaf], root))
         return np.bincount(root[order], errors[order], len(nodes)).astype(np.float64)
+
+
+def fall(
+    sample: Sample, draft: CaseDraft, nodes: Positions, cases: NodeCases
+) -> ReachedLeaves:
+    """Return the leaves that the cases reach if they start at these nodes.
+
+    Runs in threads, on parts whose arrays fit the cache.
+    """
+    parts = cases.nodes.parts(PART)
+    if sample.run is map or len(parts) < 2:
+        return _fall(sample, draft, nodes, cases)
+    alone = copy(sample)
+    alone.run = map  # a thread must not wait for others of the same pool
+
+    def fall_of(some: slice) -> ReachedLeaves:
+        own = cases.some(np.arange(some.start, some.stop))
+        root, leaf, weights = _fall(alone, draft, nodes[some], own)
+        return some.start + root, leaf, weights
+
+    return _joined(list(sample.run(fall_of, parts)))
+
+
+def _fall(
+    sample: Sample, draft: CaseDraft, nodes: Positions, cases: NodeCases
+) -> ReachedLeaves:
+    roots = np.arange(len(nodes))
+    found: list[ReachedLeaves] = []
+    while True:
+        is_split = draft.is_split[nodes]
+        leaves, inner = np.flatnonzero(~is_split), np.flatnonzero(is_split)
+        if len(leaves):
+            counts = sample.counts(cases.some(leaves))
+            found.append((roots[leaves], nodes[leaves], counts))
+        if not len(inner):
+            return _joined(found)
+        nodes, roots = nodes[inner], roots[inner]
+        splits = draft.splits.some(nodes)
+        divided = sample.divide(splits, cases.some(inner))
+        nodes = draft.child[draft.branches(nodes)][divided.branches]
+        roots = np.repeat(roots, splits.size)[divided.branches]
+        cases = divided.cases
+
+
+def _joined(parts: Sequence[ReachedLeaves]) -> ReachedLeaves:
+    root, leaf, weights = map(np.concatenate, zip(*parts, strict=True))
+    return root, leaf, weights
 
 
 def last_largest(known: Floats, segments: Segments) -> Positions:
