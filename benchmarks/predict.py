@@ -238,34 +238,22 @@ def many_rows(tree: DecisionTreeClassifier, size: int, rounds: int) -> None:
     rows = numbers(size, seed=2)
     names = [f"x{position}" for position in range(10)]
     model = treecompile.from_sklearn(tree, feature_names=names)
-    frame = pd.DataFrame(rows, columns=names)
     expected = tree.predict(rows)
+    module = load_module(model.emit("python"))
+    dicts, values = as_dicts(rows, names), list(map(tuple, rows.tolist()))
+    predict, by_position = module["predict"], module["predict_values"]
     runs: dict[str, Callable[[], Any]] = {
-        "scikit-learn predict, array": lambda: tree.predict(rows),
-    }
-    one = load_module(model.emit("python"))
-    few = rows[: max(size // 20, 1)]
-    dicts, part = as_dicts(few, names), frame.iloc[: len(few)]
-    lists = {name: part[name].tolist() for name in names}
-    values, by_position = list(map(tuple, few.tolist())), one["predict_values"]
-    slow: dict[str, Callable[[], Any]] = {
         "predict_values in a loop": lambda: [by_position(*row) for row in values],
-        "predict in a loop": lambda: [one["predict"](row) for row in dicts],
-        "predict_many": lambda: one["predict_many"](dicts),
-        "predict_columns, lists": lambda: one["predict_columns"](lists),
-        "predict_columns, DataFrame": lambda: one["predict_columns"](part),
+        "predict in a loop": lambda: [predict(row) for row in dicts],
+        "predict_many": lambda: module["predict_many"](dicts),
     }
-    for base, group, count in (
-        ("scikit-learn", runs, size),
-        ("the loop", slow, len(few)),
-    ):
-        lines = []
-        for name, timing in race(group, rounds).items():
-            missed = int(np.sum(np.asarray(group[name]()) != expected[:count]))
-            each = duration(timing.seconds / count)
-            lines.append((name, each, f"{timing.ratio:.2f}", str(missed)))
-        heads = ("", "per row", f"ratio to {base}", "wrong")
-        print_table(f"{count} rows of 10 numbers, depth 10", heads, lines)
+    lines = []
+    for name, timing in race(runs, rounds).items():
+        missed = int(np.sum(np.asarray(runs[name]()) != expected))
+        each = duration(timing.seconds / size)
+        lines.append((name, each, f"{timing.ratio:.2f}", str(missed)))
+    heads = ("", "per row", "ratio to the loop", "wrong")
+    print_table(f"{size} rows of 10 numbers, depth 10", heads, lines)
 
 
 # ---------------------------------------------------------------- generating
@@ -299,7 +287,7 @@ def outcome(made: Made) -> tuple[str, str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a smoke run of seconds")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="for whole columns")
+    parser.add_argument("--rows", type=int, default=50_000, help="of many")
     options = parser.parse_args()
     quick = options.quick
     rounds = 3 if quick else 31

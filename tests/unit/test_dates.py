@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from datetime import date, datetime, timedelta, timezone
 from math import isnan
 from pathlib import Path
@@ -250,30 +248,6 @@ def test_the_rule_language_has_them(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- artefacts
-
-
-def test_the_script_computes_them(tmp_path: Path) -> None:
-    data, script = tmp_path / "x.csv", tmp_path / "predict.py"
-    data.write_text(texts(DAYS) + ",3,lo\n")
-    script.write_text(model().emit("python"))
-    ran = subprocess.run(
-        [sys.executable, script, data], capture_output=True, text=True, check=True
-    )
-    found = [line.rpartition(",")[2] for line in ran.stdout.splitlines()[1:]]
-    assert found == [*LABELS, "lo"]
-    shown = subprocess.run(
-        [sys.executable, script, "--help"], capture_output=True, text=True, check=True
-    )
-    assert shown.stdout.count("'when': date") == 1
-    for wrong, words in (
-        ("when,x\n2023-13-01,1\n", "line 2: 'when' is '2023-13-01': expected a date"),
-        ("then,x\n2023-01-01,1\n", "column 'when' occurs 0 times"),
-    ):
-        data.write_text(wrong)
-        command = [sys.executable, str(script), str(data)]
-        ran = subprocess.run(command, capture_output=True, text=True)
-        assert ran.returncode == 2
-        assert words in ran.stderr
 
 
 def test_the_functions_of_modules() -> None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import subprocess
-import sys
 from dataclasses import replace
 from math import nan
 from pathlib import Path
@@ -152,20 +148,6 @@ def test_a_single_leaf_has_nothing_to_divide() -> None:
     assert module_of(text).predict({}) == "yes"
     assert verify(given, text).passed
     assert verify(given, emit(given, "sql", EmitOptions(output="rule")).text).passed
-
-
-def test_the_script_reads_blanks_as_unknown(tmp_path: Path) -> None:
-    path = tmp_path / "predict.py"
-    path.write_text(emit(program(), "python").text, encoding="utf-8")
-    (tmp_path / "in.csv").write_text("sky,heat\nclear,30\n,30\n,\nhail,\n")
-    done = subprocess.run(
-        [sys.executable, "-I", "-S", path, tmp_path / "in.csv"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert [row["prediction"] for row in rows] == ["no", "no", "yes", "yes"]
 
 
 def test_the_text_is_as_black_prints_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import io
 from itertools import product
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from treecompile.emit.runtime import rows, script
+from treecompile.emit.runtime import rows
 from treecompile.emit.runtime.source import copied, source_of
 from treecompile.model import values
 
@@ -46,52 +45,6 @@ def test_explanations(monkeypatch: pytest.MonkeyPatch, sentences: bool) -> None:
     expected = "R2: if sky = clear and heat > 20 then play = no (2 of 2 cases)"
     assert rows.explain(WARM) == expected
     assert rows.explain_divided(WARM) == expected
-
-
-# ---------------------------------------------------------------- the script
-
-
-def scored() -> str:
-    output = io.StringIO()
-    lines = ["\n", "heat,sky\n", "20,clear\n", "21,clear\n", "\n", "?,grey\n"]
-    script.score(lines, output)
-    return output.getvalue()
-
-
-def test_scoring() -> None:
-    assert scored() == "heat,sky,prediction\n20,clear,yes\n21,clear,no\n?,grey,yes\n"
-
-
-def test_booleans_are_written_in_lower_case(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(script, "predict", lambda row: row["heat"] == 20)
-    monkeypatch.setattr(script, "BOOLEANS", True)
-    assert [line.rpartition(",")[2] for line in scored().split()] == [
-        *("prediction", "true", "false", "false")
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("sky\nx\n", "column 'heat' occurs 0 times"),
-        ("heat,sky,sky\n1,a,b\n", "column 'sky' occurs 2 times"),
-        ("sky,heat,prediction\na,1,x\n", "there is already a column 'prediction'"),
-        ("heat,sky\n1\n", "line 2: 1 fields where the header has 2"),
-        ("sky,heat\na,warm\n", "line 2: 'heat' is 'warm': expected a number"),
-    ],
-)
-def test_scoring_refuses(text: str, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        script.score(text.splitlines(keepends=True), io.StringIO())
-
-
-def test_the_script_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    assert script.main([]) == 2
-    assert script.main(["/no/such/file.csv"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith("usage: python predict.py")
-    assert "No such file" in said
-    assert "  'heat': number" in script.usage()
 
 
 # ---------------------------------------------------------------- divided rows
@@ -135,7 +88,7 @@ def test_a_row_that_is_none_is_named(given: Any) -> None:
 # ---------------------------------------------------------------- the copy
 
 FLAGS = {
-    rows: ("CLASSIFIES", "BOOLEANS", "SENTENCES", "DIVIDES"),
+    rows: ("CLASSIFIES", "SENTENCES", "DIVIDES"),
     values: (),
 }
 

@@ -8,7 +8,6 @@ Each function takes the name of the feature for its error message.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
 from math import inf, nan
@@ -154,29 +153,3 @@ def date_part(name: str, value: Any, part: str) -> float:
     if part == "weekday":
         return float(found.isoweekday())
     return float(found.toordinal() - 719163)
-
-
-# ---------------------------------------------------------------- lines of CSV
-
-FIRST_LINES = 20  # that show how a file is written
-FIRST_CHARACTERS = 1 << 20
-QUOTED = re.compile(r'"[^"]*("|$)')
-
-
-def first_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The lines of a file that show how it is written."""
-    count = size = 0
-    for line in lines:
-        yield line
-        count, size = count + 1, size + len(line)
-        if count == FIRST_LINES or size > FIRST_CHARACTERS:
-            return
-
-
-def has_blanks(first: list[str], delimiter: str = ",") -> bool:
-    """Whether a blank follows every delimiter, as in `39, Private, 77516`.
-
-    The first line may have the names of the columns, and need not have blanks.
-    """
-    text = QUOTED.sub("", "".join(first[1:] or first))
-    return 0 < text.count(delimiter) == text.count(delimiter + " ")

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TextIO
 
 from treecompile.model.errors import OptionError
-from treecompile.model.values import FIRST_LINES, first_lines, has_blanks
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import not_unicode
 
@@ -22,6 +21,9 @@ BLANK = " "
 NAMED = {"tab": "\t", "\\t": "\t"}
 SHOWN = {"\t": "tab"}
 DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+\s*")
+FIRST_LINES = 20  # that show how a file is written
+FIRST_CHARACTERS = 1 << 20
+QUOTED = re.compile(r'"[^"]*("|$)')
 EXCEL_LINE = re.compile(r'(?i)"?sep=([^"\r\n])"?\r?\n?')  # names the delimiter
 
 
@@ -87,6 +89,25 @@ def beginning(lines: TextIO, name: str, how: ReadOptions, usual: str) -> Beginni
     return Beginning(first, layout, int(bool(said)))
 
 
+def first_lines(lines: Iterable[str]) -> Iterator[str]:
+    """The lines of a file that show how it is written."""
+    count = size = 0
+    for line in lines:
+        yield line
+        count, size = count + 1, size + len(line)
+        if count == FIRST_LINES or size > FIRST_CHARACTERS:
+            return
+
+
+def has_blanks(first: Sequence[str], delimiter: str) -> bool:
+    """Whether a blank follows every delimiter, as in `39, Private, 77516`.
+
+    The first line may have the names of the columns, and need not have blanks.
+    """
+    text = QUOTED.sub("", "".join(first[1:] or first))
+    return 0 < text.count(delimiter) == text.count(delimiter + " ")
+
+
 # ---------------------------------------------------------------- the delimiter
 
 
@@ -136,7 +157,7 @@ def _has_decimal_commas(first: Sequence[str], delimiter: str) -> bool:
 
 def _width(first: Sequence[str], delimiter: str) -> int:
     """The number of fields in each of the first records; 0 if they differ."""
-    layout = CsvLayout(delimiter, has_blanks([*first], delimiter))
+    layout = CsvLayout(delimiter, has_blanks(first, delimiter))
     widths = [len(record) for record in _first_records(first, layout)]
     if len(set(widths)) == 1 or _has_row_names(first, layout):
         return widths[-1]

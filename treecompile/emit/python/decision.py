@@ -225,17 +225,8 @@ def set_constants(sets: Mapping[tuple[str, ...], str]) -> list[str]:
 RESERVED = {
     *keyword.kwlist,
     *dir(builtins),
-    *(
-        "csv",
-        "divided",
-        "explain",
-        "given",
-        "main",
-        "overload",
-        "predict",
-    ),
-    *("predict_many", "predict_proba", "predict_values", "row", "rule", "score"),
-    "sys",
+    *("divided", "explain", "given", "overload", "predict", "predict_many"),
+    *("predict_proba", "predict_values", "row", "rule"),
 }
 
 

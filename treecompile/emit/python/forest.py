@@ -31,10 +31,8 @@ from treecompile.emit.python.layout import (
 from treecompile.emit.python.lower import (
     IMPORTED,
     ReadColumns,
-    blanks,
     computed,
     example_calls,
-    script_mode,
 )
 from treecompile.emit.runtime import forests as runtime
 from treecompile.emit.runtime import rows
@@ -49,7 +47,7 @@ class ForestModule:
     """The strings of the module of a forest; a list has one line in each entry."""
 
     docstring: list[str]  # "Predict price: a sum of 100 trees, by LightGBM.", ...
-    imports: list[str]  # "import csv", "from math import exp, nan", ...
+    imports: list[str]  # "import re", "from math import exp, nan", ...
     model: list[str]  # MODEL = {"name": "price", "algorithm": "LightGBM", ...}
     features: list[str]  # FEATURES = {"heat": "number", "sky": "str"}
     classes: list[str]  # CLASSES = ("no", "yes"); nothing for a regression
@@ -64,9 +62,6 @@ class ForestModule:
     runtime: list[str]  # the other functions: "def predict_many(...", ...
     trees: list[FunctionText]  # each with its head and its lines
     helpers: list[str]  # "def as_number(...", ...
-    parsers: list[str]  # PARSERS = {"heat": parse_number, "sky": parse_text}
-    blanks: list[str]  # BLANKS = ("", "NA")
-    script: list[str]  # "def main(...", "def usage(...", ...
 
 
 def lower(source: ForestInput, options: EmitOptions) -> Lowered:
@@ -81,8 +76,6 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         "ONE_SUM": len(forest.start) == 1,
         "ROUNDS": forest.arithmetic is ir.Arithmetic.SINGLE,
         "CLASSIFIES": bool(forest.labels),
-        "BOOLEANS": answer_type == "bool",
-        "COMPUTES": bool(dates),
     }
     target = in_docstring(words.name(program.target))
     renamed = {"Answer": answer_type, "TARGET": target, **VERSIONS}
@@ -90,8 +83,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
     math = ["nan"] * bool(forest.zero_is_missing)
     if "power" in others:
         math += ["exp", *["log1p"] * (forest.link is ir.Link.SOFTPLUS)]
-    imports: dict[str, set[str]] = {**IMPORTED, "typing": {"Any", "TextIO"}}
-    imports |= {"math": set(math)} if math else {}
+    imports = IMPORTED | ({"math": set(math)} if math else {})
     module = ForestModule(
         docstring=_docstring(source),
         imports=helpers.imports(imports),
@@ -118,9 +110,6 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         ],
         trees=list(code.trees()),
         helpers=helpers.texts(),
-        parsers=read.parsers_by_name(),
-        blanks=blanks(program),
-        script=script_mode(flags),
     )
     return Lowered(module)
 
@@ -201,8 +190,7 @@ def _docstring(source: ForestInput) -> list[str]:
         f"{source.sha256}.",
         *textwrap.wrap(exactness(forest), WIDTH),
         *computed(program),
-        "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
-        "and writes it with a column of predictions: python predict.py FILE",
+        "Standard library only, Python 3.9 or later.",
     ]
     return [in_docstring(line).rstrip() for line in lines]
 

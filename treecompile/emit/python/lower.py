@@ -27,7 +27,7 @@ from treecompile.emit.python.layout import (
     in_docstring,
     mapping,
 )
-from treecompile.emit.runtime import rows, script
+from treecompile.emit.runtime import rows
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
@@ -38,27 +38,13 @@ from treecompile.regions.space import example
 
 READING = 3  # a column costs as much as so many tests: a lookup, and tests of its type
 IMPORTED = {
-    "": {"csv", "sys"},
-    "collections.abc": {"Iterable", "Iterator", "Mapping"},
-    "itertools": {"chain"},
-    "typing": {"Any", "TextIO"},
+    "collections.abc": {"Iterable", "Mapping"},
+    "typing": {"Any"},
 }
-SCRIPT = (
-    "main",
-    "usage",
-    "score",
-    "csv_reader",
-    "read_header",
-    "parsed",
-    "line_writer",
-)
-OF_SCRIPT = ("first_lines", "has_blanks")  # the helpers that it needs
-OF_DATES = ("source", "read_field")
 DIVIDES = (
     "A value that is missing or was never seen goes down every branch of its test, in",
     "proportion to the training cases that went there.",
 )
-PARSERS = ByType("parse_number", "parse_text", "parse_integer", "parse_boolean")
 PLAIN_NAMES = ByType("number", "str", "int", "bool")
 
 
@@ -93,11 +79,7 @@ class PythonModule:
     estimates: list[str]  # of a regression: '    "R1": (20.0,),', ...
     readers: list[str]  # '    "sky": (as_text, frozenset({"clear", "grey"})),', ...
     nodes: list[str]  # '    (1, 20.0, 0, (3, 4), (4.0, 2.0)),', '    "R1",', ...
-    # Conversion of values, and the script mode:
-    helpers: list[str]  # "def as_number(...", ...
-    parsers: list[str]  # PARSERS = {"heat": parse_number, "sky": parse_text}
-    blanks: list[str]  # BLANKS = ("", "NA")
-    script: list[str]  # "def main(...", "def usage(...", ...
+    helpers: list[str]  # that convert values: "def as_number(...", ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +87,6 @@ class ReadColumns:
     """The columns that a module reads, and the functions that it reads them with."""
 
     used: list[ir.Feature]
-    parsers: dict[str, str]  # {"heat": "parse_number"}: of the script
     dates: list[str]  # DATES = {"x_year": ("x", "year")}; nothing without dates
     helpers: Helpers
 
@@ -113,22 +94,15 @@ class ReadColumns:
     def of(cls, program: ir.AnyProgram) -> ReadColumns:
         body = program.body
         used = [body.features[index] for index in required_features(body)]
-        parsers = {f.name: PARSERS.of(f.type) for f in used}
         dates = date_constant(program, used)
-        needed = [*(CONVERTERS.of(f.type) for f in used), *parsers.values()]
-        helpers = Helpers([*needed, *OF_SCRIPT, *["date_part"] * bool(dates)])
-        return cls(used, parsers, dates, helpers)
+        needed = (CONVERTERS.of(f.type) for f in used)
+        return cls(used, dates, Helpers([*needed, *["date_part"] * bool(dates)]))
 
     def features(self) -> list[str]:
         """Return the constants FEATURES and DATES."""
         name = "FEATURES" if self.used else "FEATURES: dict[str, str]"
         types = {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in self.used}
         return [*mapping(name, types), *self.dates]
-
-    def parsers_by_name(self) -> list[str]:
-        """Return the constant PARSERS."""
-        name = "PARSERS" if self.used else "PARSERS: dict[str, Any]"
-        return mapping(name, self.parsers)
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
@@ -152,9 +126,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     flags = {
         "SENTENCES": bool(said),
         "CLASSIFIES": bool(body.labels),
-        "BOOLEANS": answer_type == "bool",
         "DIVIDES": dividing is not None,
-        "COMPUTES": bool(dates),
     }
     replaced = {
         "Answer": answer_type,
@@ -203,9 +175,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         readers=list(readers(body)),
         nodes=list(node_table(dividing, decided)) if dividing is not None else [],
         helpers=helpers.texts(),
-        parsers=read.parsers_by_name(),
-        blanks=blanks(program),
-        script=script_mode(flags),
     )
     return Lowered(module, notes=(layout.note("the Python module"),))
 
@@ -227,18 +196,6 @@ def computed(program: ir.AnyProgram) -> list[str]:
     said = "; ".join(definitions(program.dates, names, words.name))
     text = f"Computed from dates by with_dates: {said}."
     return textwrap.wrap(text, WIDTH) if said else []
-
-
-def script_mode(flags: Mapping[str, bool]) -> list[str]:
-    """Return the functions of the script mode, with what booleans and dates need."""
-    more = ["as_field"] * flags["BOOLEANS"] + [*OF_DATES] * flags["COMPUTES"]
-    return copied(script, [*SCRIPT, *more], flags)
-
-
-def blanks(program: ir.AnyProgram) -> list[str]:
-    """Return the texts that mean missing, in a file that the script reads."""
-    texts = map(python_string, ("", *program.na_values))
-    return collection("BLANKS = (", texts, ")")
 
 
 def _asked(body: ir.Body, options: EmitOptions) -> str:
@@ -278,8 +235,7 @@ def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[st
         *(DIVIDES if divisible(body) else ()),
         *computed(program),
         *textwrap.wrap(f"L{layout.said[1:]}.", WIDTH),
-        "Standard library only, Python 3.9 or later. As a script it reads a CSV file",
-        "and writes it with a column of predictions: python predict.py FILE",
+        "Standard library only, Python 3.9 or later.",
     ]
     return [in_docstring(line).rstrip() for line in lines]
 

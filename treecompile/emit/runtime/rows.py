@@ -1,4 +1,4 @@
-"""The functions that a Python module has beside `predict`, and its script mode.
+"""The functions that a Python module has beside `predict`.
 
 The constants, `predict` and `predict_values` are an example of what a generated module
 has in their place. Functions are copied as they are, so this file keeps to the standard
@@ -7,23 +7,20 @@ library and to Python 3.9.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, overload
 
 from treecompile.model.values import (
     as_number,
     as_text,
     date_part,
-    parse_number,
-    parse_text,
 )
 
 Answer = str  # replaced by the type of the labels
 Decided = Any  # replaced by str if the labels are texts, like the ids of rules
-# Which version of a function is copied: whether there are labels, True and False among
-# them, a sentence for each rule in RULES (not STEPS and ENDS), a tree that divides.
+# Which version of a function is copied: whether there are labels, a sentence for each
+# rule in RULES (not STEPS and ENDS), a tree that divides.
 CLASSIFIES = True
-BOOLEANS = False
 SENTENCES = True
 DIVIDES = True
 
@@ -62,11 +59,6 @@ NODES: list[Any] = [
     "R2",
 ]
 EXPLAINED = 10  # maximum number of rules in an explanation
-PARSERS: dict[str, Callable[[str, str], Any]] = {
-    "sky": parse_text,
-    "heat": parse_number,
-}
-BLANKS = ("", "?")
 DATES = {"born_year": ("born", "year")}
 
 

@@ -113,7 +113,7 @@ class Helpers:
     def imports(self, names: Mapping[str, Iterable[str]]) -> list[str]:
         """Import statements for the helpers, and for these names of each module.
 
-        Modules themselves are under "": {"": {"csv"}, "typing": {"Any"}}.
+        Modules themselves are under "": {"": {"re"}, "typing": {"Any"}}.
         """
         wanted = {module: set(some) for module, some in names.items()}
         for name in self.names & self.source.origins.keys():
