@@ -7,10 +7,6 @@ function described(term, text) {
 function showFacts() {
   byId("summary").textContent = page.summary;
   byId("facts").append(...page.facts.map(([term, text]) => element("div", null, ...described(term, text))));
-  if (page.about.length) {
-    byId("about").hidden = false;
-    byId("about-list").append(...page.about.flatMap(([term, text]) => described(term, text)));
-  }
 }
 
 // ------------------------------------------------------------------ quality

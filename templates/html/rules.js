@@ -2,7 +2,6 @@
 
 const CHUNK = 200; // rules that are put on the page at once
 const list = { shown: page.rules, drawn: 0, items: new Map() };
-const STATES = { open: "open", accepted: "accepted", rejected: "rejected" };
 
 // ------------------------------------------------------------------ one rule
 
@@ -33,7 +32,7 @@ function verdictOf(rule) {
   const button = (action, text, name) =>
     element("button", { type: "button", class: name, "data-action": action, "aria-label": `${text} ${rule.id}` }, text);
   const where = rule.node >= 0 ? button("tree", "In the tree", "link") : null;
-  return element("div", { class: "verdict", role: "group", "aria-label": `Sign-off of ${rule.id}` },
+  return element("div", { class: "verdict", role: "group", "aria-label": `Verdict on ${rule.id}` },
     button("accepted", "Accept", "yes"), button("rejected", "Reject", "no"), button("comment", "Comment", ""), where);
 }
 
@@ -46,13 +45,13 @@ function itemOf(rule) {
   item = element("li", { class: "rule", id: `rule-${rule.id}`, tabindex: -1, "data-id": rule.id },
     element("div", null,
       element("h3", null, element("span", { class: "id" }, rule.id), `${page.target} = ${rule.said}`), tests),
-    evidenceOf(rule), verdictOf(rule), element("p", { class: "signed" }));
+    evidenceOf(rule), verdictOf(rule), element("p", { class: "said" }));
   list.items.set(rule.id, item);
   showVerdict(rule);
   return item;
 }
 
-// ------------------------------------------------------------------ its sign-off
+// ------------------------------------------------------------------ its verdict
 
 function showVerdict(rule) {
   const item = list.items.get(rule.id);
@@ -63,9 +62,7 @@ function showVerdict(rule) {
   for (const state of ["accepted", "rejected"]) {
     item.querySelector(`[data-action=${state}]`).setAttribute("aria-pressed", String(own.state === state));
   }
-  const who = own.state === "open" ? "" : `${own.state}${own.by ? ` by ${own.by}` : ""}${own.date ? `, ${own.date}` : ""}`;
-  const changed = own.changed ? "the rule has changed since it was reviewed, so it is open again" : "";
-  item.querySelector(".signed").textContent = [changed, who, own.comment && `“${own.comment}”`].filter(Boolean).join(": ");
+  item.querySelector(".said").textContent = own.comment && `“${own.comment}”`;
   const box = item.querySelector("textarea");
   if (box && box.value !== own.comment) box.value = own.comment;
 }
@@ -88,12 +85,16 @@ function onRuleClick(event) {
   const { action } = button.dataset;
   if (action === "tree") showInTree(rule.node);
   else if (action === "comment") openComment(rule);
-  else decideRule(rule, verdict(rule).state === action ? "open" : action);
+  else {
+    judge(rule, { state: verdict(rule).state === action ? "open" : action });
+    reviewChanged();
+  }
 }
 
 function onRuleInput(event) {
   if (event.target.dataset.action !== "text") return;
-  commentRule(ruleById.get(event.target.closest("[data-id]").dataset.id), event.target.value);
+  judge(ruleById.get(event.target.closest("[data-id]").dataset.id), { comment: event.target.value });
+  reviewChanged();
 }
 
 // ------------------------------------------------------------------ filters and order
@@ -183,7 +184,7 @@ function startRules() {
   const used = page.features.map((feature, index) => [feature, index]).filter(([feature]) => feature.used);
   byId("by-feature").append(option("", "any"), ...used.map(([feature, index]) => option(index, feature.shown)));
   byId("by-label").append(option("", "any"), ...page.labels.map((label, code) => option(code, label)));
-  byId("by-state").append(option("", "any"), ...Object.entries(STATES).map(([state, text]) => option(state, text)));
+  byId("by-state").append(option("", "any"), ...STATES.map((state) => option(state, state)));
   const orders = Object.entries(ORDERS).filter(([name]) => classifies || name !== "confidence");
   byId("sort").append(...orders.map(([name, [text]]) => option(name, text)));
   byId("by-label-box").hidden = byId("by-confidence-box").hidden = !classifies;
@@ -200,7 +201,7 @@ function startRules() {
     byId("list").children[first].focus();
   });
   byId("accept-shown").addEventListener("click", () => {
-    for (const rule of list.shown) if (verdict(rule).state === "open") decideRule(rule, "accepted", false);
+    for (const rule of list.shown) if (verdict(rule).state === "open") judge(rule, { state: "accepted" });
     reviewChanged();
     drawRules();
   });

@@ -225,6 +225,66 @@ def test_a_rule_leads_to_its_leaf(page: Browser) -> None:
     assert "R3 · " in label
 
 
+# ---------------------------------------------------------------- the review
+
+
+def accepted(page: Browser) -> list[str]:
+    return page.texts("#list .rule.accepted .id")
+
+
+def test_a_review_is_kept_and_saved_as_text(page: Browser) -> None:
+    page.click("#rule-R1 [data-action=accepted]")
+    page.click("#rule-R2 [data-action=rejected]")
+    page.click("#rule-R2 [data-action=comment]")
+    page.find("#rule-R2 textarea").send_keys('too "strict", ünïcödé </script>')
+    page.click("#rule-R3 [data-action=accepted]")
+    page.click("#rule-R3 [data-action=accepted]")  # again: open
+    rules = len(ids(page))
+    told = f"1 of {rules} rules accepted, 1 rejected, {rules - 2} open"
+    assert page.text("#progress") == told
+    page.reload()
+    assert accepted(page) == ["R1"]
+    page.click("#save")
+    saved = page.downloaded("review.txt").decode()
+    assert told in saved
+    assert penguins().sha256 in saved
+    lines = saved.splitlines()
+    assert [line for line in lines if line.startswith("- R1: accepted. species = ")]
+    (second,) = [n for n, line in enumerate(lines) if line.startswith("- R2: rejected")]
+    assert lines[second + 1] == '  too "strict", ünïcödé </script>'
+    page.click("#forget")
+    assert accepted(page) == []
+    assert page.complaints() == []
+
+
+def test_a_browser_without_storage_is_enough(browser: Browser, tmp_path: Path) -> None:
+    refuse = (
+        "Object.defineProperty(globalThis, 'localStorage',"
+        " { get() { throw new DOMException('no', 'SecurityError'); } })"
+    )
+    path = browser.show(penguins(), tmp_path)
+    added = browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=refuse)
+    try:
+        browser.open(path, keep=True)
+        browser.click("#rule-R1 [data-action=accepted]")
+        browser.click("#save")
+        assert b"- R1: accepted" in browser.downloaded("review.txt")
+        assert browser.complaints() == []
+    finally:
+        browser.cdp("Page.removeScriptToEvaluateOnNewDocument", **added)
+
+
+def test_the_rules_shown_are_accepted_at_once(page: Browser) -> None:
+    page.choose("#by-label", "Chinstrap")
+    shown = ids(page)
+    page.click("#accept-shown")
+    page.click("#reset")
+    page.until("return document.querySelectorAll('#list .rule').length > 2")
+    assert accepted(page) == shown
+    page.choose("#by-state", "accepted")
+    assert ids(page) == shown
+
+
 # ---------------------------------------------------------------- reports
 
 

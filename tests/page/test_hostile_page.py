@@ -63,8 +63,8 @@ def test_no_text_becomes_markup_or_script(
     assert len(browser.texts("#list .rule")) == 1
     browser.fill("#find", "")
     browser.click("#rule-R1 [data-action=accepted]")
-    browser.fill("#reviewer", HOSTILE[0])
-    browser.find("#comment").send_keys(HOSTILE[1])
+    browser.click("#rule-R1 [data-action=comment]")
+    browser.find("#rule-R1 textarea").send_keys(HOSTILE[1])
     assert browser.run("return document.querySelectorAll('img, b, iframe').length") == 0
     assert browser.run("return document.scripts.length") == 3
     assert browser.run("return document.styleSheets.length") == 1

@@ -12,7 +12,6 @@ from markdown_it import MarkdownIt
 
 from tests.support.forests import random_forest
 from treecompile.api.outputs import check_outputs
-from treecompile.emit.about import About, Reviewer
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions, Entry
 from treecompile.model import ir
@@ -171,16 +170,9 @@ Not used: city.
 - A category that is not listed above is unseen. A test names some categories; an\
  unseen one goes the same way as those that it does not name.
 
-## Signatures
+---
 
-Sign a printed copy or a PDF of this document. A signature accepts the model\
- `{sha256(PROGRAM)[:16]}...` as it is described here, and no other version: code that\
- was generated from this model carries the same SHA-256.
-
-| Name | Role | Date | Signature |
-| --- | --- | --- | --- |
-| …………………………………… |  |  | …………………………………… |
-| …………………………………… |  |  | …………………………………… |
+Approved by: ____________ on: ____________
 """
 
 
@@ -205,15 +197,10 @@ def test_only_an_untouched_document_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_what_people_say_about_it() -> None:
-    about = About(
-        title="Who *leaves*?", owner="Sales", reviewers=(Reviewer("Ada", "risk"),)
-    )
     glossary = {"age": Entry("age in full years", "years"), "churn": Entry("left us")}
-    text = text_of(PROGRAM, about=about, glossary=glossary)
-    assert text.startswith("# Who \\*leaves\\*?\n\n**Owner:** Sales\n\nThe model")
+    text = text_of(PROGRAM, glossary=glossary)
     assert "predicts **churn** (left us), one of no, yes." in text
     assert "| age | age in full years | years | numeric | 20 to 60 years | 1 |" in text
-    assert "| Ada | risk |  | ……" in text
     made = emit(PROGRAM, "markdown", EmitOptions(glossary={"Age": Entry("x")}))
     assert made.warnings == (
         "the glossary explains names that the model does not have: Age",
@@ -386,6 +373,6 @@ def test_names_are_never_markup(name: str) -> None:
     (comment,) = (t.content for t in hostile if t.type == "html_block")
     assert CHECK.fullmatch(f"\n{comment}")
     for token in hostile:
-        assert token.type not in ("fence", "code_block", "hr")
+        assert token.type not in ("fence", "code_block")
         for child in token.children or ():
             assert child.type in allowed | {"text_special"}, child

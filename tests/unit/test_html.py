@@ -27,7 +27,6 @@ from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import read_target
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.evidence import by_id
-from treecompile.rules.seals import seals
 
 ROOT = Path(__file__).resolve().parents[2]
 TENNIS = ROOT / "examples" / "tennis" / "tennis.csv"
@@ -149,9 +148,8 @@ def test_no_script_ends_early(text: str) -> None:
 def test_the_data_are_those_of_the_model(model: treecompile.Model) -> None:
     data = data_of(model.emit("html"))
     assert data["sha256"] == model.sha256
-    own, known = seals(model.program), by_id(model.program)
+    known = by_id(model.program)
     for rule in data["rules"]:
-        assert rule["seal"] == own[rule["id"]]
         assert rule["rows"] == known[rule["id"]].rows
         assert rule["right"] == known[rule["id"]].right
     assert [rule["id"] for rule in data["rules"]] == ["R1", "R2", "R3", "R4", "R5"]
@@ -176,21 +174,6 @@ def test_a_glossary_explains_the_features(
     (wind,) = [each for each in data["features"] if each["name"] == "wind"]
     assert (wind["meaning"], wind["unit"]) == ("how the wind blows", "Bft")
     assert "how the wind blows" in data["columns"]["rows"][3]
-
-
-def test_what_people_say_about_the_model_is_shown(
-    model: treecompile.Model, tmp_path: Path
-) -> None:
-    path = tmp_path / "about.toml"
-    path.write_text(
-        'title = "Shall we <play>?"\npurpose = "plan the day"\n'
-        'reviewers = [{name = "Ada", role = "coach"}]\n'
-    )
-    page = model.emit("html", about=path)
-    assert PageReader(page).texts("h1") == ["Shall we <play>?"]
-    data = data_of(page)
-    assert data["about"] == [["Purpose", "plan the day"]]
-    assert data["reviewers"] == [["Ada", "coach"]]
 
 
 def test_units_follow_the_numbers(tmp_path: Path) -> None:

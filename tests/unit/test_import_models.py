@@ -139,7 +139,6 @@ def test_labels_are_given_or_numbers(tmp_path: Path) -> None:
 def test_build_refuses_what_needs_rules(tmp_path: Path) -> None:
     for option in (
         ["--refer", "missing"],
-        ["--review", "r.json"],
         ["--max-depth", "3"],
     ):
         result = run(

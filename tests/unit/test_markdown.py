@@ -271,7 +271,7 @@ OURS = {
     *("table_open", "table_close", "thead_open", "thead_close", "tbody_open"),
     *("tbody_close", "tr_open", "tr_close", "th_open", "th_close", "td_open"),
     *("td_close", "text", "code_inline", "strong_open", "strong_close", "fence"),
-    "image",
+    *("image", "hr"),
 }
 
 
@@ -295,7 +295,6 @@ def test_tree_of_categories() -> None:
         "Missing and unseen values",
         "Default",
         "The rules as source",
-        "Signatures",
     ]
     assert (
         "The model predicts **play**, one of no, yes. It uses 1 of 2 columns:"
@@ -426,7 +425,7 @@ def test_rule_list_keeps_its_order() -> None:
     )
     assert "| color != red | no | yes |\n\nthen" in text
     assert "A case that meets no rule gets **quality = bad**." in text
-    assert tables(text)[-2][1][0] == "3 of 10 cases (30.0 %)"
+    assert tables(text)[-1][1][0] == "3 of 10 cases (30.0 %)"
     assert "A missing value meets no condition on its column." in text
     assert "## Picture" not in text
 
@@ -435,7 +434,7 @@ def test_rule_list_of_unknown_training() -> None:
     text = document(replace(rule_list(), training=None))
     assert "is not recorded." in text
     assert "Lift |" not in text
-    assert tables(text)[-2][1][0] == "3 cases"
+    assert tables(text)[-1][1][0] == "3 cases"
 
 
 def test_one_leaf() -> None:
@@ -630,7 +629,7 @@ def test_layout(program: Program) -> None:
     text = document(program)
     assert text == document(program)
     assert markup(text) <= OURS | {"link_open", "link_close"}
-    assert "\n```\n\n## Signatures\n" in text
+    assert "\n```\n\n---\n\nApproved by: " in text
     assert "\n\n\n" not in text
     assert not re.search(r"[ \t]$", text, re.MULTILINE)
 

@@ -1,4 +1,4 @@
-"""Edited rules: measured on data, compared with the model before, and reviewed."""
+"""Edited rules: measured on data, compared with the model before."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from jsonschema import Draft202012Validator
 
 import treecompile
-from tests.support.reviews import accepting, review_of, save
 from treecompile.cli import main
 from treecompile.model.file.read import read_program
 from treecompile.model.ir import ClassCounts, ClassQuality, RuleSet, Tree
@@ -281,101 +279,3 @@ def test_hostile_names_do_not_become_markup_in_changes(tmp_path: Path) -> None:
     changes = section(again, "Changes since model")
     assert "| R2 | changed |" in changes
     assert "<script>" not in changes.replace("`", "").replace("<script>\\|*", "")
-
-
-# ---------------------------------------------------------------- review
-
-
-def test_a_review_is_shown_in_the_document(unedited: Path, tmp_path: Path) -> None:
-    program = read_program(MODEL)
-    review = accepting(program)
-    del review["rules"]["R4"], review["rules"]["default"]
-    review["rules"]["R2"]["comment"] = "See <b>page</b> 3\n| and 4"
-    path = save(review, tmp_path / "review.json")
-    for source in (unedited, MODEL):
-        text, made = built(tmp_path / source.stem, source, "--review", path)
-        assert made == program
-        shown = section(text, "Review")
-        assert "Not accepted yet: R4." in shown
-        assert "| R1 | accepted | Ada Example | 2026-11-16 | about R1 |" in shown
-        assert r"See \<b\>page\</b\> 3 \| and 4 |" in shown
-        whole = "| the model as a whole | accepted | Ada Example | 2026-11-17 |"
-        assert whole in shown
-
-
-def test_a_rule_that_is_not_accepted_yet_is_said(tmp_path: Path) -> None:
-    review = accepting(read_program(MODEL))
-    del review["rules"]["R4"]
-    path = save(review, tmp_path / "review.json")
-    said = run("build", MODEL, "--review", path, "--out", tmp_path / "out").stderr
-    assert "not accepted yet, and built all the same: R4\n" in said
-
-
-def test_a_review_holds_after_the_rules_were_measured_again(
-    unedited: Path, tmp_path: Path
-) -> None:
-    path = save(accepting(read_program(MODEL)), tmp_path / "review.json")
-    more = ("--review", path, "--data", TENNIS)
-    text, _ = built(tmp_path / "out", unedited, *more)
-    assert "Every rule, and the model as a whole, has been accepted." in text
-
-
-def test_rejected_and_edited_rules_are_refused(
-    edited: Path, unedited: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    program = read_program(MODEL)
-    path = save(review_of(program, R2="rejected"), tmp_path / "review.json")
-    said = refused(unedited, "--review", path)
-    assert "rule R2 was rejected by Ada Example on 2026-11-16" in said
-    assert '"about R2"' in said
-    save(review_of(program, R1="accepted", R2="accepted"), path)
-    said = refused(edited, "--review", path)
-    assert "rule R1 has been edited since it was accepted by Ada Example" in said
-    assert '"about R1"' in said
-    save({**review_of(program), "target": "other"}, path)
-    assert "predicts 'other', and this one predicts 'play'" in refused(
-        unedited, "--review", path
-    )
-    assert "--review is for a model" in refused(
-        TENNIS, "--target", "play", "--review", path
-    )
-    path.write_text("{}")
-    assert "not a review" in refused(unedited, "--review", path)
-
-
-# ---------------------------------------------------------------- sign-off
-
-
-def test_sign_off_lists_what_is_open(edited: Path, tmp_path: Path) -> None:
-    program = read_program(MODEL)
-    path = save(review_of(program, R1="accepted", R2="rejected"), tmp_path / "r.json")
-    result = run("sign-off", MODEL, path)
-    assert result.exit_code == 1
-    assert result.stdout == (
-        "1 of 5 rules accepted\n"
-        '  R2: rejected by Ada Example on 2026-11-16, "about R2"\n'
-        "  R3: open\n"
-        "  R4: open\n"
-        "  R5: open\n"
-    )
-    result = run("sign-off", edited, path)
-    assert '  R1: edited since it was accepted by Ada Example on 2026-11-16, "' in (
-        result.stdout
-    )
-    assert "  the model as a whole: open: another model was accepted by Ada" in (
-        result.stdout
-    )
-
-
-def test_sign_off_is_done_when_all_is_accepted(unedited: Path, tmp_path: Path) -> None:
-    path = save(accepting(read_program(MODEL)), tmp_path / "review.json")
-    for source in (MODEL, unedited):
-        result = run("sign-off", source, path)
-        assert (result.exit_code, result.stdout) == (0, "5 of 5 rules accepted\n")
-    found = json.loads(run("sign-off", MODEL, path, "--json").stdout)
-    schema = json.loads((ROOT / "docs" / "reports.schema.json").read_text("utf-8"))
-    schema["anyOf"] = [{"$ref": "#/$defs/sign-off"}]
-    Draft202012Validator(schema).validate(found)
-    assert found["accepted"] is True
-    assert {entry["standing"] for entry in found["entries"]} == {"accepted", "struck"}

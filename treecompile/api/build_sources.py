@@ -66,10 +66,8 @@ def read_forest(
     return model
 
 
-def refuse_for_forests(
-    declining: ReferOptions, review: object, against: object
-) -> None:
-    given = {"--refer": declining.refer, "--review": review, "--against": against}
+def refuse_for_forests(declining: ReferOptions, against: object) -> None:
+    given = {"--refer": declining.refer, "--against": against}
     for flag, value in given.items():
         if value:
             raise OptionError(
@@ -103,14 +101,11 @@ def read_model(
     data: str | Path,
     given: Mapping[str, Any],
     rows: Data | None,
-    review: str | Path | None,
     feedback: Feedback,
 ) -> tuple[Model, History]:
     """The model in a file, measured if there are rows, and what its document tells."""
     options = _reading(data, given, rows)
     source = read_whole(data)
-    checked = () if review is None else revising.reviewed(review, source)
-    feedback.notes(revising.open_notes(checked))
     program, table = source.program, None
     how = read_options("build", options)
     if rows is None:
@@ -121,20 +116,19 @@ def read_model(
         other = None if held_out is None else in_memory(held_out, "build")
         feedback.notes((*table.notes, *unmatched(table, how.na_values)))
         program = revising.measured_on(source, table, other, how)
-    history = revising.history_of(source, program, table, how.na_values, checked)
+    history = revising.history_of(source, program, table, how.na_values)
     if table is not None:
         feedback.tell(quality_line(program))
     feedback.tell(size(program.body))
     return Model(program, source.messages if rows is None else ()), history
 
 
-def refuse_for_models(rows: Data | None, review: str | Path | None) -> None:
-    for flag, value in (("--data", rows), ("--review", review)):
-        if value is not None:
-            raise OptionError(
-                f"{flag} is for a model or rules, and the first argument is a table to"
-                " learn from: leave it out"
-            )
+def refuse_rows(rows: Data | None) -> None:
+    if rows is not None:
+        raise OptionError(
+            "--data is for a model or rules, and the first argument is a table to learn"
+            " from: leave it out"
+        )
 
 
 def learned_model(

@@ -14,7 +14,7 @@ from treecompile.api.build_sources import (
     read_forest,
     read_model,
     refuse_for_forests,
-    refuse_for_models,
+    refuse_rows,
 )
 from treecompile.api.importing import holds_forest
 from treecompile.api.model import Model
@@ -94,7 +94,6 @@ def build(
     validation: Data | None = None,
     rules: str | None = None,
     rows: Data | None = None,
-    review: str | Path | None = None,
     refer: str | Sequence[str] = (),
     refer_label: Label = "refer",
     layout: str = "auto",
@@ -103,7 +102,6 @@ def build(
     engine: str | Sequence[str] = (),
     url: str = "",
     glossary: str | Path | None = None,
-    about: str | Path | None = None,
     full: bool = False,
     against: str | Path = "",
     templates: str | Path = "",
@@ -123,15 +121,14 @@ def build(
     `target` and `labels` are as for `import_model`. Then nothing is learned, and the
     other options of `learn` are refused. `rows` with known answers measure the rules
     again, and count them if they were edited; `validation` and the options for reading
-    files can be added. `review` is a review.json: rules that were rejected, or edited
-    since they were reviewed, are refused.
+    files can be added.
 
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `refer` and
     `refer_label` are as for `Model.refer`, also for a model. `layout` applies to
     predict.py and predict.sql, `dialect` and `columns` to predict.sql, as in
     `Model.emit`. The artefacts are verified before anything is written, the SQL on the
     engine of its dialect and on every other `engine`; `url` is the address of a server
-    among them. `glossary`, `about`, `full`, `against` and `templates` are as for
+    among them. `glossary`, `full`, `against` and `templates` are as for
     `Model.emit`.
 
     With `estimate`, the quality on new rows is estimated by cross-validation if that
@@ -143,13 +140,13 @@ def build(
     """
     is_forest = holds_forest(data)
     paths = paths_in(out, is_forest=is_forest)
-    inputs = (data, validation, rows, review, glossary, about, against, templates)
+    inputs = (data, validation, rows, glossary, against, templates)
     check_outputs(paths.values(), inputs, force=force)
     own = read_dialect(dialect)
     others = [name for name in dict.fromkeys(several(engine)) if name != own.engine]
     for name in others:
         read_dialect(name)
-    said = {"glossary": glossary, "about": about}
+    said = {"glossary": glossary}
     emit_options("markdown", said)  # refuses a damaged one now
     check_choice("--layout", layout, LAYOUTS)
     declining = refer_options(refer, refer_label)
@@ -158,17 +155,17 @@ def build(
     history = NO_HISTORY
     told = {**given, **options}
     if is_forest:
-        refuse_for_forests(declining, review, against)
+        refuse_for_forests(declining, against)
         model = read_forest(data, told, rows, feedback)
     elif isinstance(data, (str, Path)) and holds_model(data):
-        model, history = read_model(data, told, rows, review, feedback)
+        model, history = read_model(data, told, rows, feedback)
         made, notes = referred(model.program, declining)
         feedback.notes(notes)
         model = Model(made, (*model.told, *notes))
     else:
         if isinstance(data, (str, Path)):
             refuse_pickle(data, DataError)
-        refuse_for_models(rows, review)
+        refuse_rows(rows)
         model = learned_model(
             data, given, dict(options), declining, feedback, estimate=estimate
         )

@@ -225,7 +225,7 @@ class Model:
         surrounding query; and whether there are `comments`.
 
         For Markdown and HTML: the `glossary`, a CSV file with name, description and
-        unit; `about`, a TOML file with title, purpose, owner and reviewers. For HTML:
+        unit. For HTML:
         `against`, the model file of an earlier version to compare with.
         """
         chosen = emit_options(to, options)

@@ -89,7 +89,6 @@ class EmitKeywords(TypedDict, total=False):
     comments: bool
     templates: str | Path
     glossary: str | Path | None
-    about: str | Path | None
     full: bool
     against: str | Path
 

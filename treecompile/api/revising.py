@@ -1,13 +1,12 @@
-"""Edited and reviewed rules: measured on data, compared with the model before.
+"""Edited rules: measured on data, compared with the model before.
 
 document -> RuleSource -> measured Program and its History -> the next document
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 
 from treecompile.api.imported import as_measured
 from treecompile.emit.history import AnswerChange, Changes, History
@@ -15,11 +14,9 @@ from treecompile.inspect.diff import diff
 from treecompile.inspect.differences import Diff
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
-from treecompile.model import words
 from treecompile.model.errors import (
     DataError,
     OptionError,
-    ReviewError,
     TargetError,
 )
 from treecompile.model.file.write import sha256
@@ -29,18 +26,9 @@ from treecompile.rules.extract import extract, flatten
 from treecompile.rules.language.document import RuleSource
 from treecompile.rules.postprune.drop import recounted
 from treecompile.rules.referral import certain_to_refer
-from treecompile.rules.review import (
-    Review,
-    Reviewed,
-    Standing,
-    read_review,
-    refused,
-    standings,
-    still_open,
-)
 from treecompile.rules.seals import matches, seals
 from treecompile.tables.options import ReadOptions
-from treecompile.tables.raw import NAMES_SHOWN, RawTable
+from treecompile.tables.raw import RawTable
 from treecompile.tables.read import Source, read_table
 
 # ---------------------------------------------------------------- measuring
@@ -85,7 +73,6 @@ def history_of(
     program: Program,
     table: RawTable | None = None,
     na_values: tuple[str, ...] = (),
-    review: tuple[Reviewed, ...] = (),
 ) -> History:
     """What the document of a program says about its past."""
     changes = None
@@ -93,7 +80,7 @@ def history_of(
         changes = changes_since(source.former, program, table, na_values)
     elif source.origin is not None:
         changes = Changes(sha256(source.origin))
-    return History(source.notes, source.former, changes, review)
+    return History(source.notes, source.former, changes)
 
 
 def changes_since(
@@ -167,47 +154,3 @@ def _diff(
         return diff(old, new, table, na_values=na_values)
     except DataError:  # the data need not have columns that only the old rules read
         return diff(old, new)
-
-
-# ---------------------------------------------------------------- review
-
-
-def reviewed(path: str | Path, source: RuleSource) -> tuple[Reviewed, ...]:
-    """What holds of a review today; an error if it does not allow to build."""
-    entries = standing_of(read_review(path), source)
-    for entry in refused(entries):
-        raise ReviewError(f"{path}: {objection(entry)}")
-    return tuple(entries)
-
-
-def open_notes(entries: Sequence[Reviewed]) -> list[str]:
-    """Which rules of a review are not accepted yet."""
-    left = [entry.rule or "the model as a whole" for entry in still_open(entries)]
-    shown = ", ".join(left[:NAMES_SHOWN]) + ", ..." * (len(left) > NAMES_SHOWN)
-    return [f"not accepted yet, and built all the same: {shown}"] if left else []
-
-
-def standing_of(review: Review, source: RuleSource) -> list[Reviewed]:
-    """What holds of a review for each rule and for the whole."""
-    known: Sequence[str] = ()
-    if source.origin is not None and not source.is_edited:
-        known = [sha256(source.origin)]
-    return standings(review, source.program, known)
-
-
-def objection(entry: Reviewed) -> str:
-    """Why a rule, or the model as a whole, may not be built yet."""
-    verdict = entry.verdict
-    assert verdict is not None
-    what = f"rule {entry.rule}" if entry.rule else "the model"
-    said = f"by {verdict.by} on {verdict.date}"
-    if verdict.comment.strip():
-        said += f": {words.quoted(verdict.comment.strip())}"
-    if entry.standing is Standing.REJECTED:
-        return (
-            f"{what} was rejected {said}: change or delete it, and have that reviewed"
-        )
-    return (
-        f"{what} has been edited since it was {verdict.state.value} {said}: have it"
-        " reviewed again"
-    )

@@ -23,7 +23,6 @@ from treecompile.cli import (
     inspect,
     learn,
     predict,
-    sign_off,
     streams,
 )
 from treecompile.cli.command import HELP, Command, write_rows, write_text
@@ -35,7 +34,7 @@ COMMANDS: dict[str, tuple[Command, ...]] = {  # by heading, in the order of the 
     "Predict": (predict.predict, predict.score),
     "Examine": (
         *(inspect.show, inspect.draw, predict.evaluate),
-        *(inspect.check, inspect.diff, sign_off.sign_off),
+        *(inspect.check, inspect.diff),
     ),
     "Set up": (completion.completion,),
 }

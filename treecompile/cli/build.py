@@ -24,10 +24,10 @@ from treecompile.rules.options import ReferOptions
 # The options of `build` that are not for learning.
 EMITTING = (
     *("layout", "dialect", "columns"),
-    *("glossary", "about", "full", "against", "templates"),
+    *("glossary", "full", "against", "templates"),
 )
 REFERRING = ("refer", "refer_label")
-COMPILING = (*REFERRING, "rows", "review", *EMITTING, "engine", "url", "verify")
+COMPILING = (*REFERRING, "rows", *EMITTING, "engine", "url", "verify")
 
 
 @command(
@@ -35,7 +35,7 @@ COMPILING = (*REFERRING, "rows", "review", *EMITTING, "engine", "url", "verify")
     "Learn a tree and write all artefacts, verified.",
     "treecompile build data.csv --target play --out out\n"
     "treecompile build data.csv --target play --dialect duckdb --out out\n"
-    "treecompile build RULES.md --data data.csv --review review.json --out signed\n"
+    "treecompile build RULES.md --data data.csv --out new\n"
     "treecompile build booster.txt --target churn --out out",
     "model.json, predict.py, predict.sql, RULES.md and review.html, into the folder"
     " DIR. If anything fails, none of them is written.",
@@ -55,13 +55,6 @@ COMPILING = (*REFERRING, "rows", "review", *EMITTING, "engine", "url", "verify")
     "FILE",
     "With a model or rules: rows with known targets, to measure the rules. Edited rules"
     " are counted on them.",
-    group=REVIEWING,
-)
-@value(
-    "--review",
-    "FILE",
-    "With a model or rules: its review.json. Rules that were rejected, or edited since"
-    " they were reviewed, are refused; the document shows who accepted what.",
     group=REVIEWING,
 )
 @declared(ReferOptions)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from treecompile.learning.cross_validation import CrossValidation
     from treecompile.learning.pruning import PruningStep
     from treecompile.measure.quality import Evaluation
-    from treecompile.rules.review import Reviewed
     from treecompile.verify.verification import Report
 
 Json = dict[str, Any]
@@ -250,32 +249,6 @@ def cross_validated(result: CrossValidation) -> Json:
             for score, fold in zip(result.scores, result.folds, strict=True)
         ],
         "notes": result.notes,
-    }
-
-
-# ---------------------------------------------------------------- sign-off
-
-
-def signed(found: Sequence[Reviewed]) -> Json:
-    """The result of `sign-off`."""
-    from treecompile.rules.review import still_open
-
-    return {
-        "accepted": not [*still_open(found)],
-        "entries": [
-            {
-                "rule": entry.rule or None,
-                "standing": entry.standing.value,
-                "verdict": entry.verdict
-                and {
-                    "state": entry.verdict.state.value,
-                    "by": entry.verdict.by,
-                    "date": entry.verdict.date,
-                    "comment": entry.verdict.comment,
-                },
-            }
-            for entry in found
-        ],
     }
 
 

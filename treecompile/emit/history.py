@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from treecompile.model.ir import Condition, Feature, Label, Program, Rule
 from treecompile.rules.language.record import Notes
-from treecompile.rules.review import Reviewed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +48,6 @@ class History:
     notes: Notes = field(default_factory=dict)
     former: Program | None = None  # the model before the rules were edited
     changes: Changes | None = None  # None: the rules come from no document
-    review: tuple[Reviewed, ...] = ()  # empty: there is none
 
 
 NO_HISTORY = History()

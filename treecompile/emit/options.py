@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from treecompile.emit.about import About, read_about
 from treecompile.model.errors import OptionError
 from treecompile.model.files import read_text
 from treecompile.model.options import (
@@ -169,14 +168,6 @@ class EmitOptions:
         targets=MARKDOWN + HTML,
         group=IN_DOCUMENT,
     )
-    about: About | None = option(
-        None,
-        "TOML file that describes the model: `title`, `purpose`, `owner`, `version`,"
-        " `intended_use`, `limits`, `reviewers`.",
-        "FILE",
-        targets=MARKDOWN + HTML,
-        group=IN_DOCUMENT,
-    )
     full: bool = option(
         False,
         f"Show all rules, even if there are more than {MOST_RULES:,}. Otherwise the"
@@ -201,9 +192,6 @@ def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
     if "glossary" in values:
         path = values["glossary"]
         values["glossary"] = read_glossary(path) if path else {}
-    if "about" in values:
-        path = values["about"]
-        values["about"] = read_about(path) if path else None
     if "columns" in values:
         values["columns"] = dict(values["columns"])
     if "types" in values:

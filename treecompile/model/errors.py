@@ -49,7 +49,3 @@ class EngineError(TreecompileError):
 
 class RulesError(TreecompileError):
     """Text in the rule language does not parse, or does not fit its declarations."""
-
-
-class ReviewError(TreecompileError):
-    """A review is damaged, of another model, or does not allow the request."""

@@ -18,7 +18,6 @@ from treecompile.model.semantics import asks_presence, conditions, required_feat
 from treecompile.model.words import Rounding
 from treecompile.regions.region import FIRST, UNSEEN, Interval, Region, rule_regions
 from treecompile.regions.space import example, unseen
-from treecompile.rules.seals import seals
 
 Json = dict[str, Any]
 # Endings of `words.phrase`, and the values that they accept.
@@ -111,7 +110,6 @@ class RuleData:
         self.program, self.rules, self.glossary = program, rules, glossary
         self.rounding = Rounding(conditions(program.body))
         self.evidence = by_id(program)
-        self.seals = seals(program, rules)
         self.leaves: Mapping[str, int] = {}
         if isinstance(program.body, ir.Tree):
             self.leaves = {name: at for at, name in rule_ids(program.body).items()}
@@ -124,7 +122,6 @@ class RuleData:
         regions = rule_regions(rule, self.rules.features)
         return {
             "id": rule.id,
-            "seal": self.seals[rule.id],
             "said": words.answer(rule.value, self.rules.labels),
             "answer": answer_code(rule.value, self.rules.labels),
             "tests": [self.test(group) for group in groups],

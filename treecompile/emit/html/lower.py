@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from html import escape
 
-from treecompile.emit.about import About
 from treecompile.emit.html import data, report
 from treecompile.emit.html.facts import NOT_CHECKED
 from treecompile.emit.javascript.lower import decision_script
@@ -57,8 +56,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             f"{count:,} rules are too many for a page, which holds {MOST_RULES:,}:"
             " prune the model, or use --to markdown"
         )
-    said = options.about or About()
-    title = said.title or f"Rules for predicting {words.name(program.target)}"
+    title = f"Rules for predicting {words.name(program.target)}"
     style, script = static("style.css"), page_script()
     decision = in_script(decision_script(source))
     page = ReviewPage(
@@ -77,7 +75,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 def page_data(source: CompilerInput, options: EmitOptions, title: str) -> data.Json:
     program, facts = source.program, source.facts or NOT_CHECKED
     body, glossary = program.body, options.glossary
-    said = options.about or About()
     rules = flatten(body)
     places = {rule.id: n for n, rule in enumerate(data.listed(body, rules))}
     all_rows = total(program)
@@ -85,11 +82,8 @@ def page_data(source: CompilerInput, options: EmitOptions, title: str) -> data.J
         "title": title,
         "sha256": source.sha256,
         "target": words.name(program.target),
-        "target_name": program.target,
         "summary": report.summary(program, glossary),
         "facts": report.facts(program, all_rows),
-        "about": report.about(said),
-        "reviewers": [(who.name, who.role) for who in said.reviewers],
         "labels": [words.value(label) for label in body.labels],
         "ordered": isinstance(body, RuleSet),
         "divides": divisible(body),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from treecompile.emit.about import About
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
 from treecompile.model.evidence import Evidence, label_rows, right_rows, rows_of
@@ -45,18 +44,6 @@ def facts(program: ir.Program, total: Evidence) -> list[tuple[str, str]]:
     if total.rows and program.body.labels:
         found.append(("Right on these", _share(total.right, total.rows)))
     return found
-
-
-def about(said: About) -> list[tuple[str, str]]:
-    """Return what people say about the model, each text with its heading."""
-    parts = (
-        ("Purpose", said.purpose),
-        ("Owner", said.owner),
-        ("Version", said.version),
-        ("Intended use", said.intended_use),
-        ("Limits", said.limits),
-    )
-    return [(head, text) for head, text in parts if text]
 
 
 def rules_note(body: ir.Body) -> str:

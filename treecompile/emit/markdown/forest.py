@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treecompile.emit.about import NOT_SAID
 from treecompile.emit.lowering import ForestInput, Lowered
-from treecompile.emit.markdown import importance, md, quality, sections, signing
+from treecompile.emit.markdown import importance, md, quality, sections
 from treecompile.emit.markdown.quality import QualityPart
 from treecompile.emit.options import NO_ENTRY, EmitOptions, Glossary
 from treecompile.measure.forest_importance import split_shares
@@ -26,8 +25,6 @@ from treecompile.rules.language.record import with_check
 class ForestDocument:
     """The strings of the document, as Markdown; an empty one is left out."""
 
-    title: str  # Model for predicting churn
-    about: list[str]  # ["**Owner:** Field team"]
     target: str  # churn
     summary: str  # The model predicts **churn**, one of no, yes. It uses ...
     sha256: str  # of the model
@@ -43,24 +40,19 @@ class ForestDocument:
     importance: str  # the table of features, with bars
     unused: str  # Not used: city, zip.
     missing: list[str]  # ["A value is missing if its field is empty, NULL or NaN."]
-    signing: str  # Sign a printed copy ...
-    signatures: str  # the table to sign
 
 
 def lower(source: ForestInput, options: EmitOptions) -> Lowered:
-    program, about = source.program, options.about or NOT_SAID
+    program = source.program
     forest = program.body
     if options.full:
         raise OptionError(
             "--full is for rules, and a forest has none that a person can read: leave"
             " it out"
         )
-    target = md.name(program.target)
     shares = split_shares(forest)
     document = ForestDocument(
-        title=signing.title(about, target, "Model"),
-        about=signing.opening(about),
-        target=target,
+        target=md.name(program.target),
         summary=_summary(program, options.glossary),
         sha256=source.sha256,
         version=source.version,
@@ -75,8 +67,6 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         importance=importance.table(forest, shares),
         unused=importance.unused(forest, shares),
         missing=_missing(program),
-        signing=signing.where_to_sign(source.sha256, signing.MODEL_ACCEPTED),
-        signatures=signing.signatures(about),
     )
     warnings = sections.strange_entries(program, options.glossary)
     return Lowered(document, warnings, finish=with_check)

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treecompile.emit.about import NOT_SAID
 from treecompile.emit.history import History
 from treecompile.emit.lowering import CompilerInput, Lowered
-from treecompile.emit.markdown import quality, sections, signing
+from treecompile.emit.markdown import quality, sections
 from treecompile.emit.markdown.changes import ChangesText, changes
 from treecompile.emit.markdown.conditions import terms
 from treecompile.emit.markdown.groups import GroupText, grouped
 from treecompile.emit.markdown.quality import QualityPart, StatisticsPart
-from treecompile.emit.markdown.review import review
 from treecompile.emit.markdown.rules import RuleWriter
 from treecompile.emit.markdown.survey import shown_rules
 from treecompile.emit.options import EmitOptions
@@ -29,15 +27,12 @@ from treecompile.rules.language.record import THE_MODEL, with_record
 class RuleDocument:
     """The strings of the rule document, as Markdown; an empty one is left out."""
 
-    title: str  # Rules for predicting play
-    about: list[str]  # ["**Owner:** Field team"]
     target: str  # play
     note: str  # <!-- note on the model -->, and below it the note, if there is one
     summary: str  # The model predicts **play**, one of no, yes. It uses ...
     sha256: str  # of the model
     version: str  # of treecompile: 0.9
     changes: ChangesText | None  # since the model that the rules were edited from
-    review: list[str]  # sentences, and the table of who accepted what
     data: str  # The model was learned from tennis.csv, 14 rows. Options: ...
     distribution: str  # the table of labels and their cases
     quality: list[QualityPart]  # for training and validation data
@@ -59,8 +54,6 @@ class RuleDocument:
     default_note: str  # the place for a note on it
     source_note: str  # The same rules again, for editing: ...
     source: str  # the rules in the rule language, as a block of code
-    signing: str  # Sign a printed copy ...
-    signatures: str  # the table to sign
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
@@ -68,7 +61,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     body = program.body
     shown = shown_rules(program, is_full=options.full)
     rules, survey, is_summary = shown.rules, shown.survey, shown.is_summary
-    history, about = source.history, options.about or NOT_SAID
+    history = source.history
     writer = RuleWriter(program, shown, history.notes, options.glossary)
     drawn, diagram, image = "", "", ""
     if isinstance(body, Tree):
@@ -78,15 +71,12 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     contents, groups = grouped(writer, body, shown)
     places = survey.ids + [rules.default.id] * writer.ordered
     document = RuleDocument(
-        title=signing.title(about, writer.target),
-        about=signing.opening(about),
         target=writer.target,
         note="" if is_summary else writer.place(THE_MODEL),
         summary=sections.summary(program, len(survey.ids), options.glossary),
         sha256=source.sha256,
         version=source.version,
         changes=changes(history, program, places),
-        review=review(history.review),
         data=sections.data(program, writer.all),
         distribution=writer.distribution(),
         quality=quality.quality(program),
@@ -108,8 +98,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         default_note=writer.place(rules.default.id) if writer.ordered else "",
         source_note=sections.source_note(body, shown),
         source="" if is_summary else sections.fenced(print_rules(program, rules)),
-        signing=signing.where_to_sign(source.sha256),
-        signatures=signing.signatures(about),
     )
     notes = (
         f"the document shows the most frequent of {len(survey.ids):,} rules: --full"
