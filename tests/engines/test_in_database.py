@@ -383,7 +383,7 @@ def test_a_type_that_cannot_be_learned_from_is_named(
     with table_of(store, frame, tmp_path) as (url, table), open_store(url) as opened:
         relation = f"(SELECT y, CAST('2020-01-01' AS DATE) AS d FROM \"{table}\") AS q"
         with pytest.raises(
-            DataError, match="column 'd' holds (date|DATE) values: encode"
+            DataError, match="column 'd' holds (date|DATE) values: convert"
         ):
             read_schema(opened, relation, COLUMNS)
         with pytest.raises(EngineError, match="none_such"):

@@ -184,7 +184,7 @@ def test_a_table_of_the_same_name_is_not_touched(store: str, tmp_path: Path) -> 
 MIXED = (
     ("n", "INTEGER", [1, 2, "three"], "holds mixed (integer and text) values: convert"),
     ("b", "BLOB", [b"1", b"2", None], "holds blob values: convert them"),
-    ("d", "DATE", ["2020-01-01", None, None], "holds DATE values: encode"),
+    ("d", "DATE", ["2020-01-01", None, None], "holds DATE values: convert"),
 )
 
 

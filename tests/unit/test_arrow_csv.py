@@ -157,7 +157,7 @@ TEXTS = [
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_grammar_of_numbers_is_ours(text: str) -> None:
     column = TextColumn(pa.chunked_array([["7", text]]))
-    found = Raw("x", column, True, frozenset([""]), None, None).numbers()
+    found = Raw("x", column, True, frozenset([""]), None).numbers()
     if text and not NUMBER.fullmatch(text):
         assert found is None
     else:

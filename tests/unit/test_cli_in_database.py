@@ -91,7 +91,7 @@ ORDERS = (*SHOP, "--table", "Orders")
         (["x.csv", *SHOP, "--table", "t"], "give 'x.csv' or --from, not both"),
         ([*SHOP, "--table", "none"], "DuckDB: "),
         ([*SHOP, "--table", 'a"b'], "expected NAME or SCHEMA.NAME"),
-        ([*SHOP, "--table", "dated"], "column 'd' holds DATE values: encode it"),
+        ([*SHOP, "--table", "dated"], "column 'd' holds DATE values: convert them"),
         (["x.csv", "--memory-limit", "1GB"], "--memory-limit is for DuckDB"),
         (["none/*.parquet"], "No files found"),
         (["events/*.csv"], "a pattern can name only Parquet files"),

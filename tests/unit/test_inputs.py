@@ -147,15 +147,6 @@ def test_texts_that_mean_missing(penguins: pd.DataFrame) -> None:
     assert tree.predict(here, na_value="none") == tree.predict(given)
 
 
-def test_dates_are_one_column() -> None:
-    days = pd.date_range("2020-01-01", periods=60)
-    frame = pd.DataFrame({"day": days, "late": [n > 30 for n in range(60)]})
-    tree: Any = treecompile.learn(frame, target="late", date="day")
-    assert tree.predict({"day": "2020-01-05"}) is False
-    assert tree.predict([[days[40]], ["2020-01-01"]]).tolist() == [True, False]
-    assert tree.predict([{"day": days[40]}, {"day": None}]).tolist()[0] is True
-
-
 def test_integers_name_columns() -> None:
     frame = pd.DataFrame({0: np.arange(20.0), 1: np.arange(20) > 9})
     tree = treecompile.learn(frame, target=1)  # type: ignore[arg-type]

@@ -275,9 +275,9 @@ def test_a_regression_divides_too() -> None:
 
 
 def test_the_comment_at_the_top() -> None:
-    """Of a list of rules with large labels, over numbers computed from dates."""
+    """Of a list of rules with large labels."""
     body = rule_set(((at_most(0, 1.5),), "no"), ((at_most(1, 1.5),), "yes"))
-    names = ("born_year", "paid_month", "other")
+    names = ("born", "paid", "other")
     features = tuple(replace(X, name=name) for name in names)
     rules = tuple(replace(rule, value=2**60) for rule in body.rules)
     body = replace(
@@ -287,19 +287,17 @@ def test_the_comment_at_the_top() -> None:
         rules=rules,
         default=replace(body.default, value=7),
     )
-    program = Program("y", "by hand", body, dates=("born", "paid"))
+    program = Program("y", "by hand", body)
     artefact = emit(program, "javascript", identity=SHA)
     assert artefact.text.startswith(f"""\
 /**
  * Predict y: 3 rules learned by by hand.
  *
- *     predict({{ born_year: 0, paid_month: 0 }});
+ *     predict({{ born: 0, paid: 0 }});
  *     // 1152921504606846976n
  *
  * Compiled by treecompile {__version__} from the model with SHA-256
  * {SHA}.
- * Computed from dates by withDates: born_year is the calendar year of born;
- * paid_month is the month of paid, from 1 to 12.
  * 2 ordered rules with 2 tests are run as one nested decision of 2 tests.
  * No dependencies. ECMAScript 2020 or later: Node.js, Deno, browsers.
  */
@@ -308,7 +306,7 @@ const MODEL""")
     assert artefact.notes == (
         "2 ordered rules with 2 tests are run as one nested decision of 2 tests",
     )
-    assert artefact.text.endswith("  predictProba,\n  withDates,\n};\n")
+    assert artefact.text.endswith("  predictProba,\n};\n")
 
 
 def test_the_comment_of_a_tree_that_divides() -> None:

@@ -18,7 +18,6 @@ from treecompile.emit.literals import javascript_string
 from treecompile.emit.lowering import CompilerInput
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import read_target
-from treecompile.model.dates import PARTS
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.file.read import read_program
 from treecompile.model.ir import (
@@ -40,7 +39,6 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.semantics import negate
-from treecompile.model.values import date_part
 
 TENNIS = ROOT / "examples" / "tennis" / "out" / "model.json"
 MAXIMUM = 2**53 - 1
@@ -392,54 +390,6 @@ def test_sets_of_different_types_are_kept_apart() -> None:
         (program, f"predictMany([{', '.join(f'{{ n: {row} }}' for row in rows)}])")
     )
     assert found == [["yes", "yes", "yes", "yes", "no"]]
-
-
-# ---------------------------------------------------------------- dates
-
-DATES = [
-    *("2024-02-29", "2023-02-29", "0001-01-01", "0099-12-31", "9999-12-31"),
-    *("1969-12-31T23:59:59.9+14:00", " 2000-01-01\t", "0000-01-01", "2024-13-01"),
-    *("2024-00-10", "2024-01-00", "2024-1-1", "2024-01-01x", "", "1900-02-29"),
-]
-
-
-@needs_node
-def test_dates_are_read_as_in_python() -> None:
-    features = [
-        Feature(f"born_{part}", Kind.NUMERIC, ValueType.FLOAT) for part in PARTS
-    ]
-    nodes: list[Node] = []
-    stats = ClassCounts((1.0, 1.0))
-    for place in range(len(features)):
-        test = Condition(place, Op.LE, 2.5, False)
-        below = len(nodes) + 1
-        branches = (Branch(test, below, 1.0), Branch(negate(test), below + 1, 1.0))
-        nodes += [Split(branches, stats, 1.0), Leaf("no", stats, 1.0)]
-    nodes.append(Leaf("yes", stats, 1.0))
-    tree = Tree(tuple(features), ("no", "yes"), tuple(nodes))
-    program = Program("y", "by hand", tree, dates=("born",))
-    asked = f"""{json.dumps(DATES)}.map((born) => {{
-      try {{
-        return Object.values(withDates({{ born, other: 1 }}));
-      }} catch (error) {{
-        return String(error);
-      }}
-    }})"""
-    (found,) = evaluated((program, asked))
-    for text, said in zip(DATES, found, strict=True):
-        try:
-            parts = [date_part("born", text, part) for part in PARTS]
-        except ValueError:
-            told = (
-                f'TypeError: "born" is {json.dumps(text)}: expected text such as 2024'
-            )
-            assert said.startswith(told)
-        else:
-            assert said == [text, 1, *parts]
-    none = "withDates(new Map([['born', null]]))"
-    assert evaluated((program, f"Number.isNaN({none}.born_days)")) == [True]
-    (refused,) = thrown((program, "withDates({ born: new Date() })"))
-    assert 'TypeError: "born" is of type object: expected text such as' in refused[0]
 
 
 # ---------------------------------------------------------------- dividing, nesting

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -60,12 +59,12 @@ predict([1]);
 """
 
 
-def types_of(*labels: Label, dates: bool = False) -> str:
+def types_of(*labels: Label) -> str:
     stats = ClassCounts((1.0,) * len(labels))
     tree = Tree(FEATURES, labels, (Leaf(labels[0] if labels else 0.0, stats, 1.0),))
     program = Program("y", "by hand", tree)
     source = CompilerInput(program, "0" * 64, "1.0", read_target("javascript"))
-    return declarations(source, FEATURES, dates=dates)
+    return declarations(source, FEATURES)
 
 
 @pytest.mark.parametrize(
@@ -127,8 +126,6 @@ export function predictMany(rows: Iterable<Input>): Answer[];
 /** The probability of each label. */
 export function predictProba(row: Input): Map<Answer, number>;
 export const CLASSES: readonly Answer[];
-/** A row with the numbers that are computed from its dates. */
-export function withDates(row: object): Row;
 /** The columns that are read, and their types. */
 export const FEATURES: ReadonlyMap<
   string,
@@ -146,18 +143,7 @@ export const MODEL: {{
 
 
 def test_every_export_has_a_type() -> None:
-    assert types_of("no", "yes", dates=True) == EVERYTHING
-    assert "withDates" not in types_of("no", "yes")
-
-
-def test_dates_are_declared_only_if_there_are_some() -> None:
-    tree = TENNIS.body
-    assert isinstance(tree, Tree)
-    features = [replace(each, name=f"{each.name}_year") for each in tree.features]
-    body = replace(tree, features=tuple(features))
-    dated = replace(TENNIS, body=body, dates=("wind",), training=None)
-    assert "function withDates(row: object): Row;" in emit(dated, "javascript").beside
-    assert "withDates" not in emit(TENNIS, "javascript").beside
+    assert types_of("no", "yes") == EVERYTHING
 
 
 @pytest.mark.parametrize("width", [49, 50])

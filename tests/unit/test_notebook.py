@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -197,16 +196,6 @@ def test_an_explanation_in_words() -> None:
     )
     assert found.probabilities == {"no": 1.0, "yes": 0.0}
     assert "<svg" in found._repr_html_()
-
-
-def test_dates_of_a_row_are_read(tmp_path: Path) -> None:
-    days = pd.date_range("2020-01-01", periods=40)
-    frame = pd.DataFrame({"day": days, "late": [n > 20 for n in range(40)]})
-    model = treecompile.learn(frame, target="late", date="day")
-    assert model.explain({"day": "2020-01-05"}).answer is False
-    assert model.explain({"day": days[30]}).answer is True
-    with pytest.raises(treecompile.DataError, match="expected a date"):
-        model.explain({"day": "tomorrow"})
 
 
 def test_the_options_of_a_picture_are_checked() -> None:

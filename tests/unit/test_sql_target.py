@@ -416,19 +416,6 @@ def test_long_lists_are_divided_for_oracle() -> None:
         assert text.endswith(') OR "text" IS NULL)')
 
 
-def test_columns_that_are_computed_from_dates_are_named() -> None:
-    names = ("born_year", "born_days", "born_month")
-    features = tuple(Feature(n, Kind.NUMERIC, ValueType.FLOAT) for n in names)
-    tests = tuple(Condition(n, Op.LE, 7.5, False) for n in range(2))
-    program = chain(features, tests, ("a", "b", "c"))
-    nested = EmitOptions(layout="decision")
-    assert emit(program, "sql", nested).notes == ()
-    assert emit(replace(program, dates=("born",)), "sql", nested).notes == (
-        "the SQL reads columns that are computed from dates: born_year is the calendar"
-        " year of born; born_days is the days from 1970-01-01 to born",
-    )
-
-
 def test_blanks_around_an_output_do_not_matter() -> None:
     program = on_text("a", labels=(1, 2))  # labels that are not text, unlike rule ids
     plain, blank = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -439,21 +438,3 @@ def test_leading_zeros_may_be_codes() -> None:
 def test_integers_that_doubles_round(number: str, is_said: bool) -> None:
     found = notes({"account": ["1", "2", number, "3.5"] * 5})
     assert ["above 2^53" in note for note in found] == [True] * is_said
-
-
-# ---------------------------------------------------------------- dates
-
-
-@pytest.mark.parametrize("form", ["%d.%m.%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y %H:%M"])
-def test_dates_in_another_format_are_named(form: str) -> None:
-    days = [date(2024, month, 5).strftime(form) for month in range(1, 5)] * 5
-    (note,) = notes({"born": days})
-    example = repr(min(days))
-    assert note.startswith("column 'born' is text: only dates such as 2024-05-31 can")
-    assert note.endswith(f"not {example}: convert them, and add --date 'born'")
-    assert not notes({"born": days}, categorical=("born",))
-    assert not notes({"born": [*days[1:], "unknown"]})
-
-
-def test_versions_are_not_dates() -> None:
-    assert not notes({"release": ["1.2.3", "1.2.4", "10.0.1", "2.0.12"] * 5})

@@ -45,7 +45,7 @@ EMITTING = keywords_of(EmitOptions)
         ("add --column NAME=NEW", "add columns={'NAME': 'NEW'}"),
         ("--class-weight n=-2: expected", "class_weight={'n': -2}: expected"),
         ("add --validation FILE or", "add validation=FILE or"),
-        ("add --date 'a' --date 'b' to", "add date=['a', 'b'] to"),
+        ("add --ignore 'a' --ignore 'b' to", "add ignore=['a', 'b'] to"),
         ("--na-value '?' and --na-value '-'", "na_value=['?', '-']"),
         ("--refer below=2: expected", "refer='below=2': expected"),
         ("leave --predict-missing out", "leave predict_missing out"),

@@ -6,7 +6,7 @@ and unseen categories mean the same in every form.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,9 +15,8 @@ from treecompile.api.rows import Data, in_memory
 from treecompile.database.locations import Table
 from treecompile.model.arrays import Array
 from treecompile.model.batch import Columns, margins
-from treecompile.model.dates import derived
 from treecompile.model.errors import DataError, OptionError
-from treecompile.model.ir import AnyBody, AnyProgram, Feature, Forest, Label
+from treecompile.model.ir import AnyBody, AnyProgram, Forest, Label
 from treecompile.model.semantics import required_features
 from treecompile.model.suggestions import similar
 from treecompile.tables.dataset import encode_features
@@ -89,13 +88,6 @@ def as_row(program: AnyProgram, data: Any) -> dict[str, Any]:
     }
 
 
-def _sources(program: AnyProgram, features: Iterable[Feature]) -> list[str]:
-    """The columns of features: those that are parts of a date have one together."""
-    parts = derived(program.dates)
-    found = (parts.get(feature.name, (feature.name, ""))[0] for feature in features)
-    return list(dict.fromkeys(found))
-
-
 def _from_rows(program: AnyProgram, rows: Sequence[Row]) -> pd.DataFrame:
     read = _read_columns(program)
     many = len(rows) > 1
@@ -109,7 +101,7 @@ def _from_rows(program: AnyProgram, rows: Sequence[Row]) -> pd.DataFrame:
 def _read_columns(program: AnyProgram) -> list[str]:
     """The columns that some test reads; others are ignored, and may be absent."""
     read = required_features(program.body)
-    return _sources(program, (program.body.features[i] for i in sorted(read)))
+    return [program.body.features[i].name for i in sorted(read)]
 
 
 def _checked(given: Row, read: Sequence[str], which: str) -> dict[str, Any]:
@@ -133,7 +125,7 @@ def _checked(given: Row, read: Sequence[str], which: str) -> dict[str, Any]:
 
 def _from_values(program: AnyProgram, rows: Sequence[Any]) -> pd.DataFrame:
     """Rows that are lists, in the order of the features."""
-    names = _sources(program, program.body.features)
+    names = [feature.name for feature in program.body.features]
     for at, row in enumerate(rows):
         if not isinstance(row, (list, tuple, np.ndarray)) or np.ndim(row) > 1:
             found = type(row).__name__
@@ -150,7 +142,7 @@ def _from_values(program: AnyProgram, rows: Sequence[Any]) -> pd.DataFrame:
 def _from_array(program: AnyProgram, array: np.ndarray) -> pd.DataFrame:
     import pandas as pd
 
-    names = _sources(program, program.body.features)
+    names = [feature.name for feature in program.body.features]
     if array.ndim != 2:
         raise DataError(
             f"the array has the shape {array.shape}: expected rows of {len(names)}"

@@ -38,7 +38,6 @@ class DataKeywords(ReadKeywords, total=False):
     categorical: str | Sequence[str]
     numeric: str | Sequence[str]
     ordinal: Mapping[str, Sequence[str]] | None
-    date: str | Sequence[str]
     ignore: str | Sequence[str]
     weights: str
 

@@ -132,7 +132,7 @@ def _value(word: str, known: Keyword) -> str | None:
 
 
 def _listed(found: re.Match[str]) -> str:
-    """`date='a' date='b'` as `date=['a', 'b']`."""
+    """`ignore='a' ignore='b'` as `ignore=['a', 'b']`."""
     others = re.findall(rf"=({QUOTED})", found[3])
     return f"{found[1]}=[{', '.join((found[2], *others))}]"
 

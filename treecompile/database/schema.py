@@ -20,7 +20,7 @@ from treecompile.emit.sql.text import Quoting, compared, literal
 from treecompile.engines.base import Family, Store, StoredColumn
 from treecompile.model.errors import DataError
 from treecompile.model.ir import ColumnSummary, Feature, Kind, Label, ValueType
-from treecompile.tables.columns import DATE_ADVICE, Raw
+from treecompile.tables.columns import Raw
 from treecompile.tables.features import (
     ColumnDigest,
     FeatureColumn,
@@ -176,11 +176,9 @@ class SchemaReader(StoredTable):
         typed, conditions = self.dialect.columns, self.dialect.conditions
         if family is Family.OTHER:
             type_ = self.columns[name].type
-            is_time = type_.lower().startswith(("date", "time"))
-            advice = DATE_ADVICE if is_time else "convert them to numbers or text"
             raise DataError(
-                f"column {name!r} holds {type_} values: {advice}, or leave it out with"
-                " --ignore"
+                f"column {name!r} holds {type_} values: convert them to numbers or"
+                " text, or leave it out with --ignore"
             )
         if family.is_number:
             value = typed.number.fill(column)

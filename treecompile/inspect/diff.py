@@ -34,7 +34,6 @@ from treecompile.regions.compact import MOST_REGIONS, is_searchable
 from treecompile.regions.region import Interval, Region
 from treecompile.regions.space import Box, Space
 from treecompile.tables.dataset import encode
-from treecompile.tables.dates import with_dates
 from treecompile.tables.raw import RawTable
 
 UNDECIDED = object()
@@ -66,8 +65,7 @@ def diff(
     na = (*old.na_values, *new.na_values, *na_values)
     if table is None:
         return result
-    dates = dict.fromkeys((*old.dates, *new.dates))
-    return _counted(result, both, with_dates(table, dates, frozenset(na)), na)
+    return _counted(result, both, table, na)
 
 
 def _search(both: Pair, budget: SearchBudget) -> tuple[dict[Box, Answers], bool]:

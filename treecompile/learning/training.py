@@ -105,8 +105,7 @@ def learn(
     algorithm = options.algorithm or default_algorithm(whole)
 
     def program_of(tree: Tree) -> Program:
-        na, dates = columns.na_values, columns.date
-        return Program(whole.target, algorithm, tree, (), na, dates=dates)
+        return Program(whole.target, algorithm, tree, (), columns.na_values)
 
     def to_validate(tree: Tree) -> Cases | None:
         if other is not None:

@@ -285,7 +285,6 @@ class Program:
     options: tuple[tuple[str, str | int | float | bool], ...] = ()  # of learning
     na_values: tuple[str, ...] = ()  # texts that mean "missing", like the empty one
     training: Training | None = None
-    dates: tuple[str, ...] = ()  # columns whose parts are features (see `dates`)
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,7 +297,6 @@ class ForestProgram:
     options: tuple[tuple[str, str | int | float | bool], ...] = ()
     na_values: tuple[str, ...] = ()
     training: Training | None = None
-    dates: tuple[str, ...] = ()
 
 
 # What can be done with every model is typed with these two. What needs a single tree or

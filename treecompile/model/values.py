@@ -8,7 +8,6 @@ Each function takes the name of the feature for its error message.
 from __future__ import annotations
 
 import re
-from datetime import date
 from decimal import Decimal
 from math import inf, nan
 from numbers import Real
@@ -114,42 +113,3 @@ def parse_boolean(name: str, text: str) -> bool:
 def parse_text(name: str, text: str) -> str:
     """Take the text as it stands."""
     return text
-
-
-ISO_DATE = re.compile(
-    r"[ \t]*([0-9]{4})-([0-9]{2})-([0-9]{2})([T ][0-9:.,+Z -]*)?[ \t]*"
-)
-
-
-def as_date(name: str, value: Any) -> date | None:
-    """A date, also from 2024-05-31 as text or a point in time; None if missing."""
-    if is_missing(value):
-        return None
-    if isinstance(value, date):
-        return date(value.year, value.month, value.day)
-    if type(value).__name__ == "datetime64":
-        return as_date(name, value.astype("datetime64[D]").item())
-    problem = f"{name!r} is {value!r}: expected a date such as 2024-05-31"
-    if not isinstance(value, str):
-        raise TypeError(problem)
-    found = ISO_DATE.fullmatch(value)
-    try:
-        if found:
-            return date(int(found[1]), int(found[2]), int(found[3]))
-    except ValueError:  # there is no such day
-        pass
-    raise ValueError(problem)
-
-
-def date_part(name: str, value: Any, part: str) -> float:
-    """The year, month, weekday (Monday is 1) or days since 1970-01-01 of a date."""
-    found = as_date(name, value)
-    if found is None:
-        return nan
-    if part == "year":
-        return float(found.year)
-    if part == "month":
-        return float(found.month)
-    if part == "weekday":
-        return float(found.isoweekday())
-    return float(found.toordinal() - 719163)

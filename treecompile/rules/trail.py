@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from treecompile.model import ir, values, words
-from treecompile.model.dates import derived
 from treecompile.model.errors import DataError
 from treecompile.model.paths import DIVIDED, outcomes, paths
 from treecompile.model.semantics import (
@@ -122,25 +121,19 @@ def converted(program: ir.Program, values_by_name: Mapping[str, Any]) -> ir.Row:
     """Return a row as the model reads it; columns that no test reads may be absent."""
     row: list[ir.Value] = [None] * len(program.body.features)
     for index in required_features(program.body):
-        row[index] = _converted(program, program.body.features[index], values_by_name)
+        row[index] = _converted(program.body.features[index], values_by_name)
     return tuple(row)
 
 
-def _converted(
-    program: ir.Program, feature: ir.Feature, values_by_name: Mapping[str, Any]
-) -> ir.Value:
+def _converted(feature: ir.Feature, values_by_name: Mapping[str, Any]) -> ir.Value:
     name = feature.name
-    column, part = derived(program.dates).get(name, (name, ""))
-    if column not in values_by_name:
-        near = similar(column, map(str, values_by_name))
+    if name not in values_by_name:
+        near = similar(name, map(str, values_by_name))
         hint = f" (did you mean {near[0]!r}?)" if near else ""
         raise DataError(
-            f"the row has no column {column!r}{hint}: add it, as null if it is missing"
+            f"the row has no column {name!r}{hint}: add it, as null if it is missing"
         )
-    value = values_by_name[column]
     try:
-        if part:
-            return values.date_part(column, value, part)
-        return CONVERTERS[feature.type](name, value)
+        return CONVERTERS[feature.type](name, values_by_name[name])
     except (TypeError, ValueError) as error:
         raise DataError(f"the row: {error}") from None

@@ -6,10 +6,8 @@ values, and never cell by cell. `roles` decides what the values mean.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, time, timedelta
 from decimal import Decimal
 from math import nan
 from numbers import Integral, Real
@@ -38,7 +36,7 @@ from treecompile.model.values import (
     parse_text,
 )
 from treecompile.tables.numbers import PLAIN_NUMBERS, NumberFormat
-from treecompile.tables.raw import Column, DatesError, RawTable
+from treecompile.tables.raw import Column, RawTable
 from treecompile.tables.suspicions import FEW, almost_numbers
 from treecompile.tables.texts import TextColumn
 
@@ -61,15 +59,6 @@ CONVERT: dict[ValueType, Callable[[str, Any], Any]] = {
     ValueType.BOOL: as_boolean,
     ValueType.STR: as_text,
 }
-
-ISO_DATE = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
-    r"([T ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?(Z|[+-][0-9]{2}(:?[0-9]{2})?)?)?"
-)
-DATE_ADVICE = (
-    "encode it as a number, such as days since a date, or as columns for year, month "
-    "and weekday"
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -303,13 +292,8 @@ def _family(name: str, value: Any) -> ValueType:
         return ValueType.STR
     if is_boolean(value):
         return ValueType.BOOL
-    # Before the numbers: numpy counts its timedelta64 among the integers.
-    temporal = (date, time, timedelta, np.datetime64, np.timedelta64)
-    if isinstance(value, temporal) or kind == "Period":
-        if isinstance(value, (date, np.datetime64)):
-            raise DatesError.of([name], f"{kind} values")
-        raise DataError(f"column {name!r} holds {kind} values: {DATE_ADVICE}")
-    if isinstance(value, Integral):
+    # numpy counts its timedelta64 among the integers.
+    if isinstance(value, Integral) and not isinstance(value, np.timedelta64):
         return ValueType.INT
     if isinstance(value, (Real, Decimal)):
         return ValueType.FLOAT
@@ -317,17 +301,3 @@ def _family(name: str, value: Any) -> ValueType:
         f"column {name!r} holds {kind} values: convert them to numbers, text or "
         "booleans, or leave it out with --ignore"
     )
-
-
-def refuse_dates(column: Distinct, *, is_target: bool = False) -> None:
-    """Refuse dates that are written as text."""
-    values = column.values
-    if (
-        not column.declared
-        and all(isinstance(value, str) for value in values)
-        and all(map(ISO_DATE.fullmatch, values))
-    ):
-        name, what = column.raw.name, f"dates ({values[0]!r})"
-        if is_target:
-            raise DataError(f"column {name!r} holds {what}: {DATE_ADVICE}")
-        raise DatesError.of([name], what)

@@ -7,12 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from treecompile.model.dates import derived
 from treecompile.model.errors import DataError
 from treecompile.model.ir import AnyProgram, ColumnSummary, Feature, Kind, Label
 from treecompile.model.semantics import required_features, type_of_labels
 from treecompile.tables.columns import Raw, coded, numbers_of
-from treecompile.tables.dates import refuse_taken, with_dates
 from treecompile.tables.features import (
     FeatureColumn,
     digest_of,
@@ -58,9 +56,6 @@ def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
         raise DataError(table.doubt)
     stated = stated_kinds(table.names, options)
     na = frozenset(options.na_values)
-    refuse_taken(table.names, options.date)
-    table = with_dates(table, options.date, na)
-    stated |= dict.fromkeys(derived(options.date), "numeric")
     target = Raw.of(table, options.target, na)
     labels, y, notes = make_target(target, options)
 
@@ -136,7 +131,7 @@ def encode_features(
     features = program.body.features
     read = range(len(features)) if with_all else required_features(program.body)
     na = (*program.na_values, *na_values)
-    return encode(features, with_dates(table, program.dates, frozenset(na)), read, na)
+    return encode(features, table, read, na)
 
 
 def encode_weights(

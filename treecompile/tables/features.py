@@ -16,7 +16,7 @@ import numpy as np
 from treecompile.model.errors import DataError
 from treecompile.model.ir import ColumnSummary, Feature, Kind, Label
 from treecompile.tables.options import DataOptions
-from treecompile.tables.raw import DatesError, listed
+from treecompile.tables.raw import listed
 from treecompile.tables.roles import MOST_CATEGORIES
 from treecompile.tables.suspicions import Count, Suspicions
 
@@ -158,7 +158,7 @@ def feature_names(
     names: Sequence[str], stated: Mapping[str, str], options: DataOptions
 ) -> list[str]:
     """The columns to predict from."""
-    others = ("date", "ignore", "weights")
+    others = ("ignore", "weights")
     return [n for n in names if n != options.target and stated.get(n) not in others]
 
 
@@ -178,14 +178,9 @@ def make_features(
     found: list[FeatureColumn[Values]] = []
     notes: list[str] = []
     empty: list[str] = []
-    dates: list[DatesError] = []
     suspicions = Suspicions(options.decimal, is_file=is_file)
     for name in names:
-        try:
-            made = make(name)
-        except DatesError as error:
-            dates.append(error)
-            continue
+        made = make(name)
         if made is None:
             empty.append(name)
             continue
@@ -201,8 +196,6 @@ def make_features(
             kept = "numeric" if made.feature.kind is Kind.NUMERIC else "categorical"
             advice = f"--{kept} {name!r} keeps it"
             notes.append(f"column {name!r} is left out: {why} ({advice})")
-    if dates:
-        raise DatesError.joined(dates)
     notes = [*suspicions.said(), *_empty_note(empty), *notes]
     if not found:
         said = f"no column but {options.target!r} is left to learn from"

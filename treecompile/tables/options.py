@@ -116,15 +116,6 @@ class DataOptions(ReadOptions):
         repeatable=True,
         group=DATA,
     )
-    date: tuple[str, ...] = option(
-        (),
-        "Replace the dates in this column, such as 2024-05-31, by their year, month,"
-        " weekday and days since 1970.",
-        "COL",
-        repeatable=True,
-        in_database=False,
-        group=DATA,
-    )
     ignore: tuple[str, ...] = option(
         (), "Leave this column out.", "COL", repeatable=True, group=DATA
     )

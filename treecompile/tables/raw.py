@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.model.errors import DataError
-from treecompile.model.options import sentence
 from treecompile.model.suggestions import similar
 from treecompile.model.unicode import NOT_UNICODE, is_unicode
 from treecompile.tables.options import ReadOptions
@@ -73,34 +72,6 @@ class RawTable:
                 raise DataError(self.doubt)
             require_column(name, self.names)
         return self.places[name]
-
-
-class DatesError(DataError):
-    """Features are dates, which would not occur again."""
-
-    names: tuple[str, ...] = ()
-    what: str = ""  # dates ('2024-05-31')
-
-    @classmethod
-    def of(cls, names: Sequence[str], what: str) -> DatesError:
-        columns = sentence(map(repr, names), "and")
-        options = " ".join(f"--date {name!r}" for name in names)
-        said = f"columns {columns} hold {what}: add {options} to use their"
-        them = "them"
-        if len(names) == 1:
-            said, them = (
-                f"column {columns} holds {what}: add {options} to use its",
-                "it",
-            )
-        ignore = f"or leave {them} out with --ignore"
-        error = cls(f"{said} year, month, weekday and days, {ignore}")
-        error.names, error.what = tuple(names), what
-        return error
-
-    @classmethod
-    def joined(cls, found: Sequence[DatesError]) -> DatesError:
-        """One error for several columns."""
-        return cls.of([name for each in found for name in each.names], found[0].what)
 
 
 def require_column(name: str, names: Collection[str]) -> None:

@@ -19,17 +19,15 @@ from treecompile.model.ir import Category, Feature, Kind, Label, ValueType
 from treecompile.model.options import check_values
 from treecompile.model.values import as_integer
 from treecompile.tables.columns import (
-    DATE_ADVICE,
     PARSE,
     Distinct,
     Raw,
     coded,
     numbers_of,
-    refuse_dates,
     type_of,
 )
 from treecompile.tables.options import CLASSIFY, REGRESS, DataOptions
-from treecompile.tables.raw import SUSPECTS, DatesError, counted, require_column
+from treecompile.tables.raw import SUSPECTS, counted, require_column
 from treecompile.tables.suspicions import almost_numbers
 
 LARGEST = float_info.max
@@ -56,18 +54,12 @@ def make_target(
 
     `has_missing` says that rows outside the column have no target.
     """
-    try:
-        column = raw.distinct()
-    except DatesError as error:
-        said = f"column {raw.name!r} holds {error.what}"
-        raise DataError(f"{said}: {DATE_ADVICE}") from None
+    column = raw.distinct()
     name, count = raw.name, len(column.used)
     if not count:
         state = f"target {name!r} has no known value" if len(raw.data) else "no rows"
         raise DataError(f"{state}: there is nothing to learn from")
     type_ = type_of(column)
-    if options.task is None:
-        refuse_dates(column, is_target=True)
     is_text = type_ is ValueType.STR and not column.declared
     if is_text and options.task != CLASSIFY:
         _refuse_almost_numbers(column, options.task)
@@ -221,7 +213,6 @@ def make_feature(
 
 
 def _is_categorical(column: Distinct) -> bool:
-    refuse_dates(column)
     type_ = type_of(column)
     if column.raw.format.is_cleaned:
         return False
@@ -308,7 +299,6 @@ def stated_kinds(names: Sequence[str], options: DataOptions) -> dict[str, str]:
         ("categorical", options.categorical),
         ("numeric", options.numeric),
         ("ordinal", tuple(name for name, _ in options.ordinal)),
-        ("date", options.date),
         ("ignore", options.ignore),
         ("weights", (options.weights,) if options.weights else ()),
     ):

@@ -15,11 +15,6 @@ from treecompile.tables.numbers import FORMATS, NumberFormat
 from treecompile.tables.raw import NAMES_SHOWN, SUSPECTS, RawTable, counted, listed
 
 LEADING_ZEROS = re.compile("0[0-9]{2,}")  # 07 is an hour or a month
-# Dates that are not written as 2024-05-31: 31.05.2024, 5/31/2024 9:30, 2024/05/31
-OTHER_DATE = re.compile(
-    r"([0-9]{1,2}([./-])[0-9]{1,2}\2[0-9]{4}|[0-9]{4}([./])[0-9]{1,2}\3[0-9]{1,2})"
-    r"([ T][0-9:.]+)?"
-)
 FEW = 5  # values that may be odd among numbers
 FIRST_ROWS = 100_000  # in which a text with blanks is looked for
 FEW_ROWS = 2_000  # in which leading zeros are looked for
@@ -108,7 +103,6 @@ class Suspicions:
 
     def __init__(self, decimal: str = ".", *, is_file: bool = False) -> None:
         self.decimal, self.is_file = decimal, is_file
-        self.dates: dict[str, str] = {}  # a date of each column of other dates
         self.places: dict[str, list[str]] = {}  # of each suspect: "24 times in 'x'"
         # What is almost a number in the same way: an example, columns, odd fields.
         self.almost: dict[object, tuple[AlmostNumbers, list[str], list[int]]] = {}
@@ -126,8 +120,6 @@ class Suspicions:
             names.append(name)
             fields.append(count(almost.odd) if almost.odd else 0)
             return True
-        if texts and all(map(OTHER_DATE.fullmatch, texts)):
-            self.dates[name] = texts[0]
         for text in texts:
             if text.strip() in SUSPECTS:
                 place = f"{counted(count([text]), 'time')} in {name!r}"
@@ -137,11 +129,6 @@ class Suspicions:
     def said(self) -> list[str]:
         """The notes, one for each kind of oddity."""
         texts = [_suspect(*each) for each in self.places.items()]
-        texts += [
-            f"column {name!r} is text: only dates such as 2024-05-31 can be read, not"
-            f" {example!r}: convert them, and add --date {name!r}"
-            for name, example in self.dates.items()
-        ]
         return [*(self._text(*each) for each in self.almost.values()), *texts]
 
     def _text(

@@ -35,7 +35,6 @@ from treecompile.emit.render import render
 from treecompile.emit.steps import note
 from treecompile.emit.targets import ByType, read_target
 from treecompile.model import ir, words
-from treecompile.model.dates import definitions, derived
 from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
@@ -58,7 +57,6 @@ class JavaScriptModule:
     model: list[str]  # const MODEL = Object.freeze({ name: "play", ... });
     features: list[str]  # const FEATURES = new Map([["heat", "number"], ...]);
     classes: list[str]  # const CLASSES = Object.freeze(["no", "yes"]);
-    dates: list[str]  # const DATES = new Map([["x_year", ["x", "year"]]]); ...
     constants: list[str]  # const TOWN_1 = new Set(["Athens", "Berlin", ...]);
     is_classifier: bool  # false for a regression
     is_divided: bool  # true for a tree that divides unknown values
@@ -100,8 +98,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     said = sentences(program, decided, figures)
     dividing = body if divisible(body) else None
     target = words.name(program.target)
-    dates = _dates(program, used)
-    exported = _exported(body, dates)
+    exported = _exported(body)
     types = {f.name: javascript_string(TYPE_NAMES.of(f.type)) for f in used}
     module = JavaScriptModule(
         head=_head(source, len(decided)),
@@ -114,7 +111,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         ),
         features=_map("FEATURES", types),
         classes=_classes(body),
-        dates=dates,
         constants=code.constants(),
         is_classifier=bool(body.labels),
         is_divided=dividing is not None,
@@ -143,7 +139,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         readers=list(readers(body)),
         nodes=list(node_table(dividing, decided)) if dividing is not None else [],
     )
-    beside = declarations(source, used, dates=bool(dates))
+    beside = declarations(source, used)
     return Lowered(module, notes=(note(body),), beside=beside)
 
 
@@ -153,12 +149,12 @@ def decision_script(source: CompilerInput) -> str:
     return render(target, lower(source, EmitOptions()).strings)
 
 
-def _exported(body: ir.Body, dates: Sequence[str]) -> list[str]:
+def _exported(body: ir.Body) -> list[str]:
     names = ["decide", "explain", "predict", "predictMany"]
     names = ["FEATURES", "MODEL", *names]
     if body.labels:
         names = ["CLASSES", *names, "predictProba"]
-    return [*names, *["withDates"] * bool(dates)]
+    return names
 
 
 def _exports(names: Sequence[str], module: str) -> list[str]:
@@ -187,20 +183,6 @@ def _classes(body: ir.Body) -> list[str]:
     return values("const CLASSES = Object.freeze([", items, "]);") if items else []
 
 
-def _dates(program: ir.Program, used: Sequence[ir.Feature]) -> list[str]:
-    """Write which features are computed from dates, and the forms of dates."""
-    known = derived(program.dates)
-    made = {
-        f.name: f"[{', '.join(map(javascript_string, known[f.name]))}]"
-        for f in used
-        if f.name in known
-    }
-    if not made:
-        return []
-    pattern = r"/^[ \t]*(\d{4})-(\d{2})-(\d{2})([T ][\d:.,+Z -]*)?[ \t]*$/"
-    return [*_map("DATES", made), f"const ISO_DATE = {pattern};"]
-
-
 def _head(source: CompilerInput, rules: int) -> list[str]:
     """Return the comment at the top, with one call that can be tried."""
     program = source.program
@@ -212,13 +194,10 @@ def _head(source: CompilerInput, rules: int) -> list[str]:
     ]
     call = block("predict({", items, "});")
     how = note(body)
-    names = [body.features[index].name for index in required_features(body)]
-    computed = "; ".join(definitions(program.dates, names, words.name))
     paragraphs = [
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         source.sha256 + ".",
         DIVIDES if divisible(body) else "",
-        f"Computed from dates by withDates: {computed}." if computed else "",
         f"{how[:1].upper()}{how[1:]}." if how else "",
         "No dependencies. ECMAScript 2020 or later: Node.js, Deno, browsers.",
     ]

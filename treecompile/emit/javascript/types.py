@@ -16,9 +16,7 @@ INPUTS = ByType(
 )
 
 
-def declarations(
-    source: CompilerInput, used: Sequence[ir.Feature], *, dates: bool
-) -> str:
+def declarations(source: CompilerInput, used: Sequence[ir.Feature]) -> str:
     """Return the types of everything that the module exports."""
     program = source.program
     target = comment(words.name(program.target))
@@ -50,9 +48,6 @@ def declarations(
         said = "The probability of each label."
         lines += _function("predictProba(row: Input): Map<Answer, number>", said)
         lines += ["export const CLASSES: readonly Answer[];"]
-    if dates:
-        said = "A row with the numbers that are computed from its dates."
-        lines += _function("withDates(row: object): Row", said)
     lines += [
         "/** The columns that are read, and their types. */",
         "export const FEATURES: ReadonlyMap<",

@@ -10,7 +10,6 @@ from treecompile.emit.markdown.survey import RuleSurvey, ShownRules
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
-from treecompile.model.dates import definitions
 from treecompile.model.evidence import MEASURED, Evidence
 from treecompile.model.paths import leaf_count, rule_ids
 from treecompile.model.semantics import is_fractional, required_features
@@ -103,10 +102,6 @@ def features_note(program: ir.AnyProgram) -> str:
     )
     if any(feature.categories for feature in body.features):
         note += " Categories are compared exactly: case, accents and spaces count."
-    names = [feature.name for feature in body.features]
-    said = "; ".join(definitions(program.dates, names, md.name))
-    if said:
-        note += f" Some columns are computed from dates: {said}."
     return note
 
 

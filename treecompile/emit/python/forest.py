@@ -31,7 +31,6 @@ from treecompile.emit.python.layout import (
 from treecompile.emit.python.lower import (
     IMPORTED,
     ReadColumns,
-    computed,
     example_calls,
 )
 from treecompile.emit.runtime import forests as runtime
@@ -68,7 +67,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
     program = source.program
     forest = program.body
     read = ReadColumns.of(program)
-    used, dates, helpers = read.used, read.dates, read.helpers
+    used, helpers = read.used, read.helpers
     answer_type = type(forest.labels[0]).__name__ if forest.labels else "float"
     code = ForestCode(forest, helpers.names)
     names = list(code.variables.values())
@@ -106,7 +105,6 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         runtime=[
             *copied(runtime, others, flags, renamed),
             *copied(rows, ["predict_many"], flags, {"Answer": answer_type}),
-            *copied(rows, ["with_dates"] * bool(dates)),
         ],
         trees=list(code.trees()),
         helpers=helpers.texts(),
@@ -189,7 +187,6 @@ def _docstring(source: ForestInput) -> list[str]:
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
         *textwrap.wrap(exactness(forest), WIDTH),
-        *computed(program),
         "Standard library only, Python 3.9 or later.",
     ]
     return [in_docstring(line).rstrip() for line in lines]

@@ -31,7 +31,6 @@ from treecompile.emit.runtime import rows
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
-from treecompile.model.dates import definitions, derived
 from treecompile.model.paths import divisible, outcomes, settled
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
@@ -87,29 +86,27 @@ class ReadColumns:
     """The columns that a module reads, and the functions that it reads them with."""
 
     used: list[ir.Feature]
-    dates: list[str]  # DATES = {"x_year": ("x", "year")}; nothing without dates
     helpers: Helpers
 
     @classmethod
     def of(cls, program: ir.AnyProgram) -> ReadColumns:
         body = program.body
         used = [body.features[index] for index in required_features(body)]
-        dates = date_constant(program, used)
-        needed = (CONVERTERS.of(f.type) for f in used)
-        return cls(used, dates, Helpers([*needed, *["date_part"] * bool(dates)]))
+        needed = [CONVERTERS.of(f.type) for f in used]
+        return cls(used, Helpers(needed))
 
     def features(self) -> list[str]:
-        """Return the constants FEATURES and DATES."""
+        """Return the constant FEATURES."""
         name = "FEATURES" if self.used else "FEATURES: dict[str, str]"
         types = {f.name: python_string(PLAIN_NAMES.of(f.type)) for f in self.used}
-        return [*mapping(name, types), *self.dates]
+        return mapping(name, types)
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     program = replace(source.program, body=settled(source.program.body))
     body = program.body
     read = ReadColumns.of(program)
-    used, dates, helpers = read.used, read.dates, read.helpers
+    used, helpers = read.used, read.helpers
     answer_type = type(body.labels[0]).__name__ if body.labels else "float"
     layout = choose(program, _asked(body, options), LanguageCosts(READING * len(used)))
     figures = words.evidence_by_id(program)
@@ -150,10 +147,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         interface=code.interface(answer_type),
         decision=decision.lines,
         functions=others,
-        runtime=[
-            *copied(rows, _runtime(body), flags, replaced),
-            *copied(rows, ["with_dates"] * bool(dates)),
-        ],
+        runtime=copied(rows, _runtime(body), flags, replaced),
         probabilities=_probabilities(decided),
         sentences=[f'    "{i}": {python_string(text)},' for i, text in said.items()],
         steps=[] if said else _steps(program),
@@ -177,25 +171,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         helpers=helpers.texts(),
     )
     return Lowered(module, notes=(layout.note("the Python module"),))
-
-
-def date_constant(program: ir.AnyProgram, used: Sequence[ir.Feature]) -> list[str]:
-    """Write the features computed from dates: DATES = {"x_year": ("x", "year")}."""
-    known = derived(program.dates)
-    made = {
-        f.name: f"({', '.join(map(python_string, known[f.name]))})"
-        for f in used
-        if f.name in known
-    }
-    return mapping("DATES", made) if made else []
-
-
-def computed(program: ir.AnyProgram) -> list[str]:
-    """Write what the docstring says about features that are computed from dates."""
-    names = [program.body.features[i].name for i in required_features(program.body)]
-    said = "; ".join(definitions(program.dates, names, words.name))
-    text = f"Computed from dates by with_dates: {said}."
-    return textwrap.wrap(text, WIDTH) if said else []
 
 
 def _asked(body: ir.Body, options: EmitOptions) -> str:
@@ -233,7 +208,6 @@ def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[st
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
         *(DIVIDES if divisible(body) else ()),
-        *computed(program),
         *textwrap.wrap(f"L{layout.said[1:]}.", WIDTH),
         "Standard library only, Python 3.9 or later.",
     ]

@@ -13,7 +13,6 @@ from typing import Any, Literal, overload
 from treecompile.model.values import (
     as_number,
     as_text,
-    date_part,
 )
 
 Answer = str  # replaced by the type of the labels
@@ -59,7 +58,6 @@ NODES: list[Any] = [
     "R2",
 ]
 EXPLAINED = 10  # maximum number of rules in an explanation
-DATES = {"born_year": ("born", "year")}
 
 
 @overload
@@ -118,17 +116,6 @@ def explain(row: Mapping[str, Any]) -> str:
             step, test = STEPS[step]
             tests.append(test)
         return f"{rule}: if {' and '.join(reversed(tests))} then {conclusion}"
-
-
-# ---------------------------------------------------------------- copied for dates
-
-
-def with_dates(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with the numbers that are computed from its dates."""
-    made = dict(row)
-    for name, (column, part) in DATES.items():
-        made[name] = date_part(column, row[column], part)
-    return made
 
 
 # ---------------------------------------------------------------- copied if it divides

@@ -26,7 +26,6 @@ from treecompile.emit.sql.forms import Expressions, Steps
 from treecompile.emit.sql.lower import (
     SqlText,
     case_lines,
-    dates_note,
     typed_columns,
     typed_dialect,
 )
@@ -67,7 +66,6 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
             *console_warnings(columns.values(), dialect),
             *taken_names(source.program, dialect, asked, options),
         ),
-        notes=(dates_note(source.program),),
         beside=properties(source.program, dialect, labels, options),
     )
 

@@ -45,7 +45,6 @@ from treecompile.emit.sql.text import (
 )
 from treecompile.emit.steps import Step, agreeing
 from treecompile.model import ir, paths, words
-from treecompile.model.dates import definitions
 from treecompile.model.errors import TargetError
 from treecompile.model.semantics import probabilities, required_features
 
@@ -81,16 +80,9 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             *console_warnings(columns.values(), dialect),
             *taken_names(source.program, dialect, asked, options),
         ),
-        notes=(layout.note("the SQL"), dates_note(source.program)),
+        notes=(layout.note("the SQL"),),
         beside=properties(source.program, dialect, labels, options),
     )
-
-
-def dates_note(program: ir.AnyProgram) -> str:
-    """Say which columns, computed from dates, the table must have; "" if none."""
-    names = [program.body.features[i].name for i in required_features(program.body)]
-    said = "; ".join(definitions(program.dates, names, words.name))
-    return f"the SQL reads columns that are computed from dates: {said}" if said else ""
 
 
 # ---------------------------------------------------------------- steps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -10,7 +10,6 @@ from typing import Any
 
 from treecompile import __version__
 from treecompile.model import ir
-from treecompile.model.dates import derived
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file import checks
 from treecompile.model.file.forest import read_forest
@@ -72,8 +71,7 @@ def _program(record: Any) -> ir.AnyProgram:
     if len(bodies) != 1:
         raise ModelFileError('expected either "nodes", "rules" or "trees"')
     policy = {"nodes": ["missing"], "rules": [], "trees": ["forest"]}[min(bodies)]
-    dates = ["dates"] if "dates" in record else []
-    checks.keys(record, [*HEAD, *policy, *dates, *bodies], "the file")
+    checks.keys(record, [*HEAD, *policy, *bodies], "the file")
     checks.text(record["tool"], "tool")
     features = checks.listed(record["features"], "features", _feature)
     checks.distinct((f.name for f in features), "features", "two have the same name")
@@ -100,24 +98,10 @@ def _program(record: Any) -> ir.AnyProgram:
         "options": tuple(options.items()),
         "na_values": checks.listed(record["na_values"], "na_values", checks.text),
         "training": checks.optional(training)(record["training"], "training"),
-        "dates": _dates(record.get("dates", []), features),
     }
     if isinstance(body, ir.Forest):
         return ir.ForestProgram(body=body, **known)
     return ir.Program(body=body, **known)
-
-
-def _dates(item: Any, features: Sequence[ir.Feature]) -> tuple[str, ...]:
-    """The columns of dates, whose features must be numbers."""
-    dates = checks.listed(item, "dates", checks.text)
-    checks.distinct(dates, "dates", "a column is there twice")
-    computed = derived(dates)
-    for feature in features:
-        if feature.name in computed and feature.kind is not Kind.NUMERIC:
-            raise ModelFileError(
-                f"features: {feature.name!r} is computed from a date and not numeric"
-            )
-    return dates
 
 
 def _feature(item: Any, where: str) -> ir.Feature:

@@ -87,7 +87,6 @@ def _program_record(program: ir.AnyProgram) -> dict[str, Any]:
         "algorithm": program.algorithm,
         "options": dict(program.options),
         "na_values": list(program.na_values),
-        **({"dates": list(program.dates)} if program.dates else {}),
         "training": _training_record(program.training),
         "labels": list(body.labels),
         "features": (asdict(feature) for feature in body.features),

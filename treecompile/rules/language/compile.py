@@ -13,7 +13,6 @@ from itertools import count
 from lark import Token
 
 from treecompile.model import ir
-from treecompile.model.dates import derived
 from treecompile.model.file.limits import LEAST_WEIGHT, MOST_SQUARES, MOST_WEIGHT
 from treecompile.model.paths import DEFAULT_ID
 from treecompile.model.words import enumerated
@@ -64,7 +63,6 @@ def compile_script(script: Script) -> ir.NotedProgram:
         algorithm=ALGORITHM,
         body=ir.RuleSet(features, labels, rules[:-1], rules[-1]),
         na_values=_texts(script.absent),
-        dates=_dates(script.dates, features),
     )
     if not compiler.edited:
         return ir.NotedProgram(program)
@@ -75,16 +73,6 @@ def compile_script(script: Script) -> ir.NotedProgram:
 
 def _texts(tokens: Sequence[Token]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(str(typed(token, str)) for token in tokens))
-
-
-def _dates(tokens: Sequence[Token], features: Sequence[ir.Feature]) -> tuple[str, ...]:
-    """Return the columns of dates; refuse features of them that are not numbers."""
-    for token in tokens:
-        computed = derived(_texts([token]))
-        for feature in features:
-            if feature.name in computed and feature.kind is not ir.Kind.NUMERIC:
-                raise at(token, f"the feature {feature.name!r} of a date is NUMERIC")
-    return _texts(tokens)
 
 
 def _labels(target: Declaration) -> tuple[ir.Label, ...]:

@@ -22,7 +22,6 @@ BARE = re.compile(r"[^\W0-9][\w.%/-]*")
 KEYWORDS = frozenset(
     (
         *("target", "feature", "numeric", "text", "integer", "boolean", "order"),
-        "dates",
         *("if", "and", "then", "always", "otherwise", "in", "is", "not", "or"),
         *("any", "other", "missing", "known", "present", "true", "false"),
     )
@@ -43,8 +42,6 @@ def print_rules(program: ir.Program, rules: ir.RuleSet | None = None) -> str:
     lines = [_target(program)]
     if program.na_values:
         lines.append(f"MISSING {_set(program.na_values)}")
-    if program.dates:
-        lines.append(f"DATES {_set(program.dates)}")
     lines += [_feature(feature) for feature in rules.features]
     lines.append("")
     printer = _Printer(rules)

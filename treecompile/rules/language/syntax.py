@@ -85,18 +85,10 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Dates:
-    """`DATES {born}`: columns whose parts are features."""
-
-    columns: Tokens
-
-
-@dataclass(frozen=True, slots=True)
 class Script:
     targets: tuple[Declaration, ...]
     features: tuple[Declaration, ...]
     absent: Tokens  # texts that mean missing
-    dates: Tokens  # columns whose parts are features
     rules: tuple[Statement, ...]
     default: Statement
 
@@ -149,18 +141,15 @@ class _Statements(Transformer[Token, Script]):
 
     membership = Membership
     evidence = StatedCounts
-    dates = Dates
 
     def start(self, *children: Any) -> Script:
         declared = [c for c in children if isinstance(c, Declaration)]
         absent = [c for c in children if isinstance(c, tuple)]
-        dates = [c.columns for c in children if isinstance(c, Dates)]
         *rules, default = [c for c in children if isinstance(c, Statement)]
         return Script(
             tuple(d for d in declared if d.is_target),
             tuple(d for d in declared if not d.is_target),
             tuple(token for tokens in absent for token in tokens),
-            tuple(token for tokens in dates for token in tokens),
             tuple(rules),
             default,
         )
