@@ -38,17 +38,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_feature_that_alone_predicts_the_target_is_said(folder: Path) -> None:
-    with duckdb.connect("shop.db") as connection:
-        query = "SELECT seven, y AS again, y FROM s.orders"
-        connection.execute(f"CREATE TABLE leaky AS {query}")
-    address = ["--from", "duckdb://shop.db", "--target", "y"]
-    said = run("learn", *address, "--table", "leaky").stderr
-    assert "again alone predicts y: if it is known only afterwards, leave it" in said
-    said = run("learn", *address, "--table", "s.orders", "--force").stderr
-    assert "alone predicts" not in said
-
-
 @pytest.mark.parametrize(
     ("arguments", "rows", "source"),
     [

@@ -1,4 +1,4 @@
-"""What a command does without options: pruning, the quality it reports, and advice."""
+"""What a command does without options: pruning, and the quality it reports."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import pytest
 
 import treecompile
 from tests.support.commands import good, run
-from treecompile.api import forms
 from treecompile.emit import options as emit_options
 from treecompile.emit.markdown import survey
-from treecompile.inspect.advice import advice, quality_line
+from treecompile.inspect.quality import quality_line
 from treecompile.learning import alpha, cross_validation
 from treecompile.measure.quality import accuracy
 from treecompile.model.errors import TreecompileError
@@ -187,162 +186,19 @@ def test_the_quality_of_numbers_and_the_baseline() -> None:
     assert line.endswith(f"; {deviation:.4g} by always answering the mean")
 
 
-# ---------------------------------------------------------------- advice
-
-
-def test_a_leak_is_said() -> None:
-    frame = noisy(200).assign(again=lambda f: f["y"].map({"no": 0, "yes": 1}))
-    model = treecompile.learn(frame, target="y", categorical="again")
-    assert model.notes[-1] == (
-        "again alone predicts y: if it is known only afterwards, leave it out with"
-        " ignore='again'"
-    )
-    assert not leaks_in(learn())
-
-
-def leaks_in(model: treecompile.Model) -> list[str]:
-    return [note.split(":")[0] for note in model.notes if "known only after" in note]
-
-
-N = 200
-UNIFORM = np.random.default_rng(0).random((3, N))
-HALF = np.where(UNIFORM[1] > 0.5, "hi", "lo")
-
-
-@pytest.mark.parametrize(
-    ("x", "y", "is_leak"),
-    [
-        (np.exp(UNIFORM[0]), UNIFORM[0], True),  # a monotone function
-        (UNIFORM[0], (UNIFORM[0] - 0.5) ** 2, True),  # another
-        (np.where(np.arange(N) % 20, UNIFORM[0], 0.5), 3 / (1 + UNIFORM[0]), True),
-        (UNIFORM[0] + UNIFORM[1] / 2, UNIFORM[0], False),
-        (UNIFORM[0], np.where(np.arange(N) % 15, 0.0, UNIFORM[1]), False),  # mostly 0
-        (UNIFORM[1], HALF, True),  # a threshold
-        (np.floor(UNIFORM[1] * 8), np.floor(UNIFORM[1] * 8) % 2 == 0, True),  # bands
-        (UNIFORM[1] + UNIFORM[0] / 9, HALF, False),
-        (UNIFORM[0], np.where(np.arange(N) < 3, "a", "b"), False),  # nearly one label
-        (np.where(np.arange(N) % 3, UNIFORM[1], np.nan), HALF, True),
-        (np.where(np.arange(N) % 3, np.nan, UNIFORM[1]), HALF, False),  # mostly missing
-        ([f"k{i // 5}" for i in range(N)], np.repeat(HALF[:40], 5), True),  # groups
-        ([f"k{i // 5}" for i in range(N)], HALF, False),
-        ([f"k{i // 5}" for i in range(N)], np.repeat(UNIFORM[0, :40], 5), True),
-        (UNIFORM[1, :20], HALF[:20], False),  # too few rows to know
-    ],
-)
-def test_what_alone_predicts_the_target(x: Any, y: Any, is_leak: bool) -> None:
-    frame = pd.DataFrame({"x": x, "y": y})
-    how: Any = {"algorithm": "cart", "prune": "none", "max_depth": 4}
-    assert bool(leaks_in(treecompile.learn(frame, target="y", **how))) == is_leak
-
-
-def test_several_leaks_are_in_one_line() -> None:
-    early = np.arange(N) < N // 2 - 9
-    x, z = (np.where(rows, np.nan, UNIFORM[1]) for rows in (early, early[::-1]))
-    frame = pd.DataFrame({"x": x, "z": z, "y": HALF})
-    model = treecompile.learn(frame, target="y", algorithm="cart", prune="none")
-    assert model.notes[-1] == (
-        "x and z each predict y alone: if they are known only afterwards, leave them"
-        " out with ignore=['x', 'z']"
-    )
-
-
-def test_a_tree_that_repeats_the_table_is_said() -> None:
-    (line,) = advice(learn(200, target="z", ignore="y", prune="none").program)
-    assert line.startswith("200 leaves for 200 rows repeat the table")
-    assert line.endswith("try --alpha 1se, --max-leaves or --min-leaf")
-
-
-def test_one_leaf_is_explained() -> None:
-    frame = pd.DataFrame({"x": [1.5, 2.5] * 45, "y": ["a"] * 30 + ["b"] * 60})
-    model = treecompile.learn(frame, target="y", algorithm="cart")
-    (line,) = advice(model.program)
-    assert line.startswith("the tree is one leaf, so every answer is b: ")
-    # Where there is only one label, nothing was pruned.
-    constant = treecompile.learn(frame.assign(y="a"), target="y")
-    assert not list(advice(constant.program))
-    document = constant.emit("markdown")
-    assert "The model predicts **y**, a. It uses no column." in document
-    assert "The tree is one leaf: every case gets the same answer." in document
-
-
 def test_a_number_given_as_text_is_refused_as_such() -> None:
     with pytest.raises(TreecompileError, match="max_depth='3': expected a number, 0"):
         learn(max_depth="3")
 
 
-def test_id3_says_that_it_fits_noise() -> None:
-    random = np.random.default_rng(0)
-    frame = pd.DataFrame(random.choice(list("abcd"), (200, 6))).add_prefix("c")
-    frame.assign(y=random.choice(["no", "yes"], 200)).to_csv("d.csv", index=False)
-    said = good("learn", "d.csv", "--target", "y", "--algorithm", "id3").stderr
-    assert "note: the model fits noise: " in said
-    assert "--algorithm c45 or cart, which prune, or --chi2 0.01" in said
+# ---------------------------------------------------------------- documents
 
 
-@pytest.mark.parametrize("task", ["classify", "regress"])
-def test_a_model_that_is_worse_than_a_constant_fits_noise(task: str) -> None:
-    random = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": random.random(60), "v": random.random(60)})
-    frame["y"] = random.normal(size=60)
-    if task == "classify":
-        frame["y"] = np.where(frame["y"] > 0.6, "yes", "no")
-    frame["w"] = 1.0
-    frame.to_csv("d.csv", index=False)
-    arguments = ["learn", "d.csv", "--target", "y", "--algorithm", "cart"]
-    arguments += ["--prune", "none"]
-    constant = "the mean" if task == "regress" else "no"
-    note = (
-        f"note: the model fits noise: on new rows it is worse than always answering"
-        f" {constant}; try --alpha 1se, --max-leaves or --min-leaf"
-    )
-    assert note in good(*arguments, "--ignore", "w").stderr.splitlines()
-    assert "it is worse than" not in good(*arguments, "--weights", "w").stderr
-    frame["y"] = np.where(frame["x"] > 0.5, 1.5, 0) + (frame["y"] == "yes")
-    frame.to_csv("d.csv", index=False)
-    assert "fits noise" not in good(*arguments, "--ignore", "w").stderr
-
-
-def test_hundreds_of_labels_are_said() -> None:
-    frame = pd.DataFrame({"x": range(300), "y": [f"n{i}" for i in range(300)]})
-    how: Any = {"algorithm": "cart", "max_depth": 1, "task": "classify"}
-    model = treecompile.learn(frame, target="y", **how)
-    assert next(advice(model.program)).startswith("y has 300 labels in 300 rows: ")
-
-
-# ---------------------------------------------------------------- build
-
-
-def test_build_names_a_form_that_is_shorter_and_as_accurate() -> None:
-    frame = noisy(300, seed=2).drop(columns="z")
-    made = treecompile.build(frame, "one", target="y", verify=False)
-    (line,) = (note for note in made.model.told if note.startswith("shorter"))
-    flag = line.partition("cross-validation: ")[2].partition(" gives ")[0].split()
-    frame.to_csv("d.csv", index=False)
-    good("build", "d.csv", "--target", "y", *flag, "--out", "other", "--no-verify")
-    other = treecompile.load("other/model.json")
-    tests = [forms.tests_in(m.program.body) for m in (other, made.model)]
-    assert f"{tests[0]} instead of {tests[1]} tests" in line
-    scores = []
-    for model in (other, made.model):
-        quality = estimate_of(model).quality
-        assert isinstance(quality, ClassQuality)
-        scores.append(accuracy(quality) or 0.0)
-    assert scores[0] >= scores[1]
-    assert line.endswith(f"{100 * scores[0]:.1f} % instead of {100 * scores[1]:.1f} %")
-
-
-def test_equal_shares_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forms, "_accuracy", lambda found: 0.855)
-    frame = noisy(300, seed=2).drop(columns="z")
-    made = treecompile.build(frame, "out", target="y", verify=False)
-    (line,) = (note for note in made.model.told if note.startswith("shorter"))
-    assert line.endswith(" tests, 85.5 % as well")
-
-
-def test_rules_that_were_asked_for_are_not_questioned() -> None:
-    frame = noisy(300, seed=2).drop(columns="z")
-    made = treecompile.build(frame, "one", target="y", rules="flat", verify=False)
-    assert not any(note.startswith("shorter") for note in made.model.notes)
+def test_the_document_of_one_leaf() -> None:
+    frame = noisy(60).assign(y="a")
+    document = treecompile.learn(frame, target="y").emit("markdown")
+    assert "The model predicts **y**, a. It uses no column." in document
+    assert "The tree is one leaf: every case gets the same answer." in document
 
 
 def test_a_document_of_many_rules_is_a_summary(

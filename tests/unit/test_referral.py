@@ -15,7 +15,7 @@ from tests.support.fractional import model as fractional
 from tests.support.random_models import random_body, random_row
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
-from treecompile.inspect.advice import quality_line
+from treecompile.inspect.quality import quality_line
 from treecompile.model.errors import OptionError
 from treecompile.model.file.read import loads
 from treecompile.model.file.write import dumps

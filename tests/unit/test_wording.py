@@ -156,12 +156,12 @@ def test_every_door_speaks_python(tmp_path: Path) -> None:
 
 
 def test_notes_speak_python() -> None:
-    frame = pd.DataFrame({"x": ["1", "2", "?"] * 20, "y": ["a", "b", "c"] * 20})
+    frame = pd.DataFrame({"x": [f"k{n}" for n in range(60)], "y": ["a", "b"] * 30})
     model = treecompile.learn(frame, target="y")
     notes = "\n".join(model.notes)
-    assert "ignore='x'" in notes
+    assert "(categorical='x' keeps it)" in notes
     assert not FLAG.search(notes)
-    assert "--ignore 'x'" in "\n".join(model.told)
+    assert "(--categorical 'x' keeps it)" in "\n".join(model.told)
 
 
 def test_estimators_use_their_own_names() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from treecompile.api import forms, importing, revising
+from treecompile.api import importing, revising
+from treecompile.api.estimating import estimated
 from treecompile.api.imported import measured_forest
 from treecompile.api.model import Model
 from treecompile.api.options import (
@@ -24,7 +25,7 @@ from treecompile.api.rows import (
 )
 from treecompile.database.locations import Table, check_found, in_database
 from treecompile.emit.history import History
-from treecompile.inspect.advice import advice, quality_line
+from treecompile.inspect.quality import quality_line
 from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
 from treecompile.model.errors import OptionError
@@ -170,14 +171,9 @@ def learned_model(
     made, more = referred(made, declining, learned)
     feedback.notes(more)
     if estimate:
-        made = forms.estimated(made, learned, how, form or "", declining)
+        made = estimated(made, learned, how, form or "", declining)
     feedback.made(made, monotonic() - began)
-    found = [*advice(made)]
-    if estimate and not form and not declining.refer:
-        shorter = list(forms.shorter_form(made, learned, how))
-        feedback.tell(*shorter)
-        found += shorter
-    return Model(made, (*learned.notes, *notes, *more, *found))
+    return Model(made, (*learned.notes, *notes, *more))
 
 
 def _in_form(

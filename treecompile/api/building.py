@@ -132,8 +132,7 @@ def build(
     `Model.emit`.
 
     With `estimate`, the quality on new rows is estimated by cross-validation if that
-    takes only a few seconds, and the notes of the model suggest a form that is shorter
-    and at least as accurate.
+    takes only a few seconds.
 
     Files in `out` that treecompile did not write are overwritten only with `force`, and
     the data never.

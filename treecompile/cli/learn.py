@@ -84,7 +84,7 @@ def learn(
     standard input. It can also be a folder or a pattern of Parquet files, which DuckDB
     reads, or a table in a database. These need not fit into memory.
     """
-    from treecompile.api.forms import estimated
+    from treecompile.api.estimating import estimated
     from treecompile.api.options import learn_options, refer_options
     from treecompile.api.rows import learn_from, referred
     from treecompile.cli import json_reports
@@ -98,7 +98,6 @@ def learn(
         state_file,
     )
     from treecompile.database.locations import Table, in_database
-    from treecompile.inspect.advice import advice
     from treecompile.model.file.write import dumps
 
     check_json(out, as_json=as_json)
@@ -135,12 +134,12 @@ def learn(
         program, notes = referred(learned.program, declining, learned)
         terminal.notes(notes)
         if estimate:
-            program = estimated(program, learned, how, refer=declining)
+            program = estimated(program, learned, how, declining=declining)
         output(out, dumps(program))
     terminal.made(program, monotonic() - began)
     terminal.tell(f"wrote {out}")
     if as_json:
-        notes = (*learned.notes, *notes, *advice(program))
+        notes = (*learned.notes, *notes)
         json_reports.write(json_reports.made(program, [out], notes))
 
 
@@ -226,7 +225,7 @@ def rules(
         read_single,
         source_of,
     )
-    from treecompile.inspect.advice import quality_line
+    from treecompile.inspect.quality import quality_line
     from treecompile.model.file.write import dumps
     from treecompile.model.paths import size
     from treecompile.rules import pruning

@@ -37,12 +37,11 @@ def verification(name: str, report: Report) -> Iterator[str]:
 
 def finished(program: ir.Program, seconds: float) -> Iterator[str]:
     """The end of a command that learns: how good the model is, and how large."""
-    from treecompile.inspect.advice import advice, quality_line
+    from treecompile.inspect.quality import quality_line
 
     if line := quality_line(program):
         yield line
     yield f"{size(program.body)}, learned in {seconds:.1f} s"
-    yield from (f"note: {note}" for note in advice(program))
 
 
 def evaluation(program: ir.AnyProgram, result: Evaluation) -> Iterator[str]:

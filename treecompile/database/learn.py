@@ -30,7 +30,6 @@ from treecompile.learning.checks import check_algorithm, check_options, check_ta
 from treecompile.learning.grow.draft import Draft
 from treecompile.learning.grow.impurity import ImpurityGrowth, finish_tree
 from treecompile.learning.id3 import unordered
-from treecompile.learning.leaks import leak_note_of
 from treecompile.learning.options import (
     C45,
     CART,
@@ -137,8 +136,7 @@ def learn(
     validated = None if validation is None else validation.evaluation(program)
     program = with_quality(program, measured, validated)
     notes = training.notes_on(options, algorithm)
-    leaks = leak_note_of(program)
-    return training.Learned(program, (*schema.notes, *notes, *grown.notes, *leaks))
+    return training.Learned(program, (*schema.notes, *notes, *grown.notes))
 
 
 def _check(run: TableRun, validation: Validation | None) -> None:

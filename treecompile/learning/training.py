@@ -16,7 +16,6 @@ from treecompile.learning.c45 import learner as c45
 from treecompile.learning.c45.learner import C45Options
 from treecompile.learning.checks import check_algorithm, check_options, check_task
 from treecompile.learning.costs import Costs, check_costs
-from treecompile.learning.leaks import leak_notes
 from treecompile.learning.one_hot import expand
 from treecompile.learning.options import (
     C45,
@@ -139,7 +138,6 @@ def learn(
     if algorithm == C45 or options.chi2 is not None:
         weights = training.weights
         notes += [] if weights is None else odd_mean(float(weights.mean()))
-    notes += leak_notes(training, tree)
     known = measured(done, cases, validated)
     return Learned(known, tuple(notes), training, cases, validated, choice)
 
