@@ -197,7 +197,7 @@ def test_importing_the_package_loads_nothing_of_it() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [[], ["--help"], ["--version"], ["learn", "--help"], ["completion", "bash"]],
+    [[], ["--help"], ["--version"], ["learn", "--help"]],
 )
 def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
     assert not modules_after(arguments) & HEAVY

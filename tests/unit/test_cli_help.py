@@ -130,12 +130,7 @@ def prepared(tmp_path: Path) -> Path:
     return tmp_path
 
 
-EXAMPLES = [
-    example
-    for command in commands().values()
-    for example in command.examples
-    if command.name != "completion"  # see test_cli_completion.py
-]
+EXAMPLES = [example for command in commands().values() for example in command.examples]
 
 
 @pytest.mark.usefixtures("prepared")
@@ -155,8 +150,6 @@ USAGE = [
     ("emit m.json", "missing option --to TARGET: python, javascript, sql, "),
     ("predict m.json", "missing argument DATA: name a file"),
     ("learn --target y", "missing argument DATA: name a file, or use --from"),
-    ("completion", "missing argument SHELL: expected bash, zsh or fish"),
-    ("completion tcsh", "SHELL 'tcsh': expected one of 'bash', 'zsh', 'fish'"),
     ("learn x --target", "--target needs a value"),
     ("learn x --target y --max-depth 2.5", "--max-depth '2.5': expected an integer"),
     ("learn x --target y --cf low", "--cf 'low': expected a number"),

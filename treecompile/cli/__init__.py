@@ -16,7 +16,6 @@ import click
 from treecompile import __version__
 from treecompile.cli import (
     build,
-    completion,
     emit,
     failures,
     importing,
@@ -36,7 +35,6 @@ COMMANDS: dict[str, tuple[Command, ...]] = {  # by heading, in the order of the 
         *(inspect.show, inspect.draw, predict.evaluate),
         *(inspect.check, inspect.diff),
     ),
-    "Set up": (completion.completion,),
 }
 
 
@@ -97,8 +95,6 @@ def main(context: click.Context) -> None:
       treecompile build data.csv --target COLUMN --out DIR
 
     `treecompile COMMAND --help` shows examples and the options of a command.
-    pyproject.toml can set defaults of options, for `build` in
-    `[tool.treecompile.build]`.
     """
     if context.invoked_subcommand is None:
         streams.show(context.get_help())

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+import click
+
 from treecompile.cli.command import command, option
 from treecompile.cli.options import (
-    argument,
     declared,
     estimate_option,
     force_option,
@@ -26,8 +27,6 @@ EMITTING = (
     *("layout", "dialect", "columns"),
     *("glossary", "full", "against", "templates"),
 )
-REFERRING = ("refer", "refer_label")
-COMPILING = (*REFERRING, "rows", *EMITTING, "engine", "url", "verify")
 
 
 @command(
@@ -40,7 +39,7 @@ COMPILING = (*REFERRING, "rows", *EMITTING, "engine", "url", "verify")
     "model.json, predict.py, predict.sql, RULES.md and review.html, into the folder"
     " DIR. If anything fails, none of them is written.",
 )
-@argument("data")
+@click.argument("data")
 @learning_options(requires_target=False)
 @value(
     "--out folder",
@@ -97,10 +96,8 @@ def build(
     from treecompile.cli import json_reports
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, check_output
-    from treecompile.rules.language.document import holds_model
 
     is_forest = holds_forest(data)
-    is_model = is_forest or holds_model(data)
     paths = building.paths_in(folder, is_forest=is_forest)
     check_output(*paths.values(), force=force)
     terminal = Terminal(quiet)
@@ -109,7 +106,7 @@ def build(
         folder,
         force=force,
         feedback=terminal,
-        **given(options, COMPILING if is_model else None),
+        **given(options),
     )
     for name, report in made.reports.items():
         shown = terminal if report.passed else Terminal(False)

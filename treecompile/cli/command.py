@@ -1,4 +1,4 @@
-"""Commands and their options: the help, and defaults from pyproject.toml.
+"""Commands and their options, and the help.
 
 The help of a command has examples, says what the command writes, and lists the options
 under headings. `command` makes none without.
@@ -7,15 +7,11 @@ under headings. `command` makes none without.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
 from inspect import cleandoc
 from typing import Any
 
 import click
 
-from treecompile.cli import defaults, streams
-from treecompile.cli.failures import usage_message
-from treecompile.model.errors import OptionError, TreecompileError
 from treecompile.model.options import HEADINGS, OUTPUT
 
 HELP = ("-h", "--help")
@@ -36,10 +32,6 @@ class CommandOption(click.Option):
         help = self.help or ""
         if self.required:
             help += " [required]"
-        set_there = dict(defaults.applied(context))
-        flag = max(self.opts, key=len)
-        if flag in set_there:
-            help += f" [{defaults.FILE}: {set_there[flag] or 'yes'}]"
         names = ", ".join(self.opts)
         return f"{names} {self.metavar}" if self.metavar else names, help
 
@@ -50,43 +42,6 @@ class Command(click.Command):
     ) -> None:
         super().__init__(*args, **settings)
         self.examples, self.writes = examples, writes
-
-    def make_context(
-        self,
-        info_name: str | None,
-        args: list[str],
-        parent: click.Context | None = None,
-        **extra: Any,
-    ) -> click.Context:
-        # Help and completion must work, whatever the file says.
-        is_help = extra.get("resilient_parsing") or any(arg in HELP for arg in args)
-        with suppress(OptionError) if is_help else nullcontext():
-            extra["default_map"] = defaults.defaults_of(self, parent)
-        try:
-            return super().make_context(info_name, args, parent, **extra)
-        except click.UsageError as error:
-            if error.ctx is None:
-                raise
-            said = defaults.located(usage_message(error), error.ctx)
-            raise click.UsageError(said, error.ctx) from None
-
-    def invoke(self, context: click.Context) -> Any:
-        try:
-            result = super().invoke(context)
-        except TreecompileError as error:
-            raise type(error)(defaults.located(str(error), context)) from error
-        except SystemExit:
-            self._tell_defaults(context)
-            raise
-        self._tell_defaults(context)
-        return result
-
-    def _tell_defaults(self, context: click.Context) -> None:
-        said = defaults.note(context)
-        if said and not context.params.get("quiet"):
-            streams.tell(said)
-
-    # ------------------------------------------------------------ help
 
     def format_help(
         self, context: click.Context, formatter: click.HelpFormatter

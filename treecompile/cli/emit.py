@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import click
+
 from treecompile.cli.command import command
 from treecompile.cli.options import (
-    argument,
     declared,
     given,
     json_option,
@@ -16,7 +17,7 @@ from treecompile.cli.options import (
     quiet_option,
     value,
 )
-from treecompile.emit.options import EmitOptions, emit_options, taken_by
+from treecompile.emit.options import EmitOptions, emit_options
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import AnyProgram
 from treecompile.model.options import COMMON, DATABASE, IN_SQL, TESTING
@@ -39,7 +40,7 @@ MODULE_SUFFIXES = {
     "The artefact, by default to standard output. With --as dbt and -o NAME.sql, also"
     " NAME.yml; with --to javascript and -o NAME.mjs, the types in NAME.d.mts.",
 )
-@argument("model")
+@click.argument("model")
 @value(
     "--to target",
     "TARGET",
@@ -84,7 +85,7 @@ def emit(
 
     path = None if out in STANDARD_OUTPUT else Path(str(out))
     check_output(path, force=force)
-    chosen = emit_options(target, given(options, taken_by(target)))
+    chosen = emit_options(target, given(options))
     beside = _beside(path, target, chosen) if path else None
     if beside is not None:
         check_output(beside, force=force)
@@ -152,8 +153,8 @@ def _with_types(program: AnyProgram, url: str, options: EmitOptions) -> EmitOpti
     "treecompile verify model.json predict.sql --budget 10000",
     "No file. The result goes to standard error, or with --json to standard output.",
 )
-@argument("model")
-@argument("artefact")
+@click.argument("model")
+@click.argument("artefact")
 @value(
     "--engine",
     "NAME",

@@ -15,7 +15,6 @@ import click
 from treecompile.cli import streams
 from treecompile.model import signals
 from treecompile.model.errors import TreecompileError
-from treecompile.model.options import sentence
 
 WRONG, BUG = 2, 70  # 70 is EX_SOFTWARE
 SHOW_TRACEBACK = "TREECOMPILE_TRACEBACK"
@@ -86,8 +85,6 @@ def _missing(error: click.MissingParameter) -> str:
         return f"missing option {flag} {found.metavar}: {what[:1].lower()}{what[1:]}"
     assert found is not None
     name = found.metavar or (found.name or "").upper()
-    if isinstance(found.type, click.Choice):
-        return f"missing argument {name}: expected {sentence(found.type.choices)}"
     return f"missing argument {name}: name a file"
 
 

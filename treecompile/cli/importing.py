@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import click
+
 from treecompile.cli.command import command
 from treecompile.cli.options import (
-    argument,
     force_option,
     json_option,
     quiet_option,
@@ -20,7 +21,7 @@ from treecompile.model.options import COMMON
     "treecompile import booster.json --target churn --labels no,yes -o model.json",
     "A model file. build FILE --out DIR writes code and a document as well.",
 )
-@argument("file")
+@click.argument("file")
 @value("-o --out out", "FILE", "The model file.", required=True, group=COMMON)
 @value(
     "--target", "NAME", "What the model predicts. [default: prediction]", group=COMMON

@@ -13,7 +13,6 @@ import click
 from treecompile.cli import streams
 from treecompile.cli.command import command, option
 from treecompile.cli.options import (
-    argument,
     budget_option,
     given,
     json_option,
@@ -69,7 +68,7 @@ def wrapped(line: str) -> str:
     "treecompile show model.json\ntreecompile show model.json --importance",
     "No file. The tree goes to standard output.",
 )
-@argument("model")
+@click.argument("model")
 @option("--stats", is_flag=True, help="Cases, impurity and gain of every node.")
 @option("--importance", is_flag=True, help="The importance of every feature.")
 @option(
@@ -191,7 +190,7 @@ def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) ->
     """ '{"outlook":"sunny","humidity":"high","wind":null}'""",
     "An SVG picture, by default to standard output.",
 )
-@argument("model")
+@click.argument("model")
 @out_option
 @value("--max-depth", "N", "Draw only the first N levels.", type=int)
 @value(
@@ -253,7 +252,7 @@ def _row(text: str) -> dict[str, Any]:
     "treecompile check rules.json --strict --allow overlap --json",
     "No file. The report goes to standard output.",
 )
-@argument("model")
+@click.argument("model")
 @option(
     "--allow",
     multiple=True,
@@ -313,8 +312,8 @@ def check(
     "treecompile diff model.json RULES.md --data data.csv",
     "No file. The report goes to standard output.",
 )
-@argument("old")
-@argument("new")
+@click.argument("old")
+@click.argument("new")
 @value("--data", "FILE", "Count the rows of this file in each region.", group=DATA)
 @reading_options
 @budget_option

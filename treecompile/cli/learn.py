@@ -6,9 +6,10 @@ from contextlib import nullcontext
 from time import monotonic
 from typing import Any
 
+import click
+
 from treecompile.cli.command import command, option
 from treecompile.cli.options import (
-    argument,
     declared,
     estimate_option,
     given,
@@ -40,7 +41,7 @@ from treecompile.rules.options import ReferOptions
     "The model file, by default model.json. Notes about the choices made go to standard"
     " error.",
 )
-@argument("data", required=False)
+@click.argument("data", required=False)
 @learning_options(requires_target=True)
 @place_options
 @value(
@@ -150,7 +151,7 @@ def learn(
     "treecompile rules model.json --validation held_out.csv -o rules.json",
     "A model file with the rules, by default rules.json. Every command accepts it.",
 )
-@argument("model")
+@click.argument("model")
 @value(
     "--validation",
     "FILE",

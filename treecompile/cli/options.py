@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
 from treecompile.cli.command import option
-from treecompile.cli.completion import FILE, completion_of
 from treecompile.learning.options import BALANCED, LearnOptions
 from treecompile.model.errors import OptionError
 from treecompile.model.options import (
@@ -61,8 +60,6 @@ def _click_option(each: Option) -> Callable[[F], F]:
         more |= {"type": kinds.get(each.type, str)}
         if each.choices:
             more["type"] = click.Choice(each.choices)
-        elif found := completion_of(each.flag, each.metavar, _values(each)):
-            more["shell_complete"] = found
     return option(
         each.flag,
         each.keyword,
@@ -70,12 +67,6 @@ def _click_option(each: Option) -> Callable[[F], F]:
         help=help_of(each).replace("`", ""),
         **more,
     )
-
-
-def _values(each: Option) -> list[str]:
-    """What some algorithm offers for an option."""
-    offered = (each.values or {}).values()
-    return list(dict.fromkeys(value for values in offered for value in values))
 
 
 def help_of(each: Option, *, says_where: bool = True) -> str:
@@ -109,28 +100,14 @@ def values_text(values: Mapping[str, tuple[str, ...]]) -> str:
     )
 
 
-def given(
-    options: dict[str, Any], defaults_for: Container[str] | None = None
-) -> dict[str, Any]:
-    """The options that the user has set, parsed into keywords of Python.
-
-    Defaults in pyproject.toml are set by the user, too. If the command as it was called
-    can use only some options, `defaults_for` has their names, and the defaults of the
-    others are passed over.
-    """
+def given(options: dict[str, Any]) -> dict[str, Any]:
+    """The options that the user has set, parsed into keywords of Python."""
     context = click.get_current_context()
-    found = {}
-    for name, value in options.items():
-        source = context.get_parameter_source(name)
-        if source is ParameterSource.DEFAULT_MAP:
-            if defaults_for is not None and name not in defaults_for:
-                assert context.default_map is not None
-                del context.default_map[name]
-                continue
-        elif source is not ParameterSource.COMMANDLINE:
-            continue
-        found[name] = PARSERS[name](value) if name in PARSERS else value
-    return found
+    return {
+        name: PARSERS[name](value) if name in PARSERS else value
+        for name, value in options.items()
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
 
 
 def named_inputs() -> list[str]:
@@ -221,14 +198,7 @@ def value(
         more |= {"default": default}
         shown = f"{default:,g}" if isinstance(default, (int, float)) else default
         help = f"{help} [default: {shown}]" if default != "" else help
-    if found := completion_of(names.split()[0], metavar):
-        more["shell_complete"] = found
     return option(*names.split(), metavar=metavar, help=help, **more)
-
-
-def argument(name: str, **more: Any) -> Callable[[F], F]:
-    """A file that the command reads."""
-    return click.argument(name, shell_complete=FILE, **more)
 
 
 POSITIVE = click.IntRange(min=1)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from treecompile.cli import streams
 from treecompile.cli.command import command
 from treecompile.cli.options import (
-    argument,
     flag_of,
     given,
     how_options,
@@ -36,8 +37,8 @@ READING = [each.keyword for each in options_of(ReadOptions).values()]
     "treecompile predict model.json new.csv -o predicted.csv",
     "DATA as CSV with a last column prediction, by default to standard output.",
 )
-@argument("model")
-@argument("data")
+@click.argument("model")
+@click.argument("data")
 @reading_options
 @out_option
 def predict(
@@ -69,8 +70,8 @@ def predict(
     "treecompile score model.json 'events/*.parquet' --into predicted.parquet",
     "A new table in the database, or one Parquet file. Nothing is overwritten.",
 )
-@argument("model")
-@argument("data", required=False)
+@click.argument("model")
+@click.argument("data", required=False)
 @place_options
 @value(
     "--into",
@@ -132,7 +133,7 @@ def score(
     "treecompile evaluate data.csv --target play --cv 10",
     "No file. The report goes to standard output.",
 )
-@argument("files", nargs=-1, metavar="[MODEL] DATA")
+@click.argument("files", nargs=-1, metavar="[MODEL] DATA")
 @value(
     "--cv folds",
     "K",
@@ -169,7 +170,7 @@ def evaluate(
     from treecompile.cli.terminal import Terminal, read_model, required_source
 
     has_model = len(files) == 2 or bool(files and (url or table))
-    keywords = given(options, READING if has_model else None)
+    keywords = given(options)
     if has_model:
         reading = {name: keywords.pop(name) for name in READING if name in keywords}
         for name in keywords:
