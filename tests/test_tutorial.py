@@ -20,7 +20,7 @@ from treecompile.api.model import Model
 from treecompile.cli import main
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Value
-from treecompile.model.semantics import is_fractional, required_features
+from treecompile.model.semantics import required_features
 
 PAGE = ROOT / "docs" / "your-own-target.md"
 NO_GCC = pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no gcc")
@@ -118,7 +118,7 @@ def test_the_tutorial_on_hostile_models(folder: Path, tmp_path: Path) -> None:
     for seed in range(40):
         program = random_program(Random(seed))
         body = program.body
-        if not body.labels or is_fractional(body):
+        if not body.labels:
             continue
         model = Model(program)
         try:
@@ -179,7 +179,7 @@ def test_a_language_of_expressions(folder: Path, tmp_path: Path) -> None:
     for seed in range(60):
         program = random_program(Random(seed))
         body = program.body
-        if not body.labels or is_fractional(body):
+        if not body.labels:
             continue
         try:
             expression = Model(program).emit(f"{folder}/")

@@ -203,6 +203,5 @@ function nearest(places, answer) {
   const one = single(places, answer);
   if (one) return { best: one, complete: true };
   const own = classifies ? labelValues.indexOf(answer) : answer;
-  const found = several(places, answer, own);
-  return { ...found, complete: found.complete && !page.divides };
+  return several(places, answer, own);
 }

@@ -21,7 +21,6 @@ from tests.support.samples import numeric
 from treecompile.api.model import Model
 from treecompile.cli import main
 from treecompile.model.ir import Program, ValueType
-from treecompile.model.semantics import is_fractional
 
 PROJECT = """\
 name: shop
@@ -94,7 +93,6 @@ def hostile() -> Program:
         if (
             body.labels
             and isinstance(body.labels[0], str)
-            and not is_fractional(body)
             and {"{{", "{%"} & {text[i : i + 2] for i in range(len(text))}
             and len(names) == len(body.features)
             and not {"", "number", "prediction", "rule"} & names

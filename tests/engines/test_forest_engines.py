@@ -109,8 +109,8 @@ def test_long_sums_keep_their_order(name: str, arithmetic: ir.Arithmetic) -> Non
     is_short = len(forest.members) <= most
     for form in ("expression", "select"):
         table = "" if form == "expression" else "t"
-        steps, sums = engine.dialect.steps, engine.dialect.sums
-        staged = sums.stages or (table and (steps.without or steps.lateral))
+        steps, forests = engine.dialect.steps, engine.dialect.forests
+        staged = forests.subquery or (table and (steps.without or steps.lateral))
         if staged or is_short:
             assert check(engine, forest, rows, form=form, table=table) >= 40
         else:

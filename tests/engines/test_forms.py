@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.support.databases import DATABASES, mariadb_url
-from tests.support.random_models import random_fractional_tree, random_program
+from tests.support.random_models import random_program
 from tests.support.samples import chain, every_type, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
@@ -25,11 +25,6 @@ from treecompile.model.ir import Condition, Feature, Kind, Op, Program, ValueTyp
 from treecompile.verify.execution import run_sql
 from treecompile.verify.statements import RefusedError
 from treecompile.verify.verification import verify
-
-
-def random_fractional_program(random: Random) -> Program:
-    return Program("y", "none", random_fractional_tree(random))
-
 
 ENGINES = [name for name in DATABASES if name in ALL_ENGINES]
 
@@ -93,12 +88,11 @@ def test_functions_run_where_there_are_any(engine: str, output: str) -> None:
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "postgres", "mariadb", "clickhouse"])
-def test_functions_of_hostile_and_divided_trees(engine: str) -> None:
+def test_functions_of_hostile_models(engine: str) -> None:
     url = DATABASES[engine]().url
     compared = 0
     for seed in range(12):
-        make = random_fractional_program if seed % 3 == 0 else random_program
-        program = make(Random(seed))
+        program = random_program(Random(seed))
         try:
             options = EmitOptions(dialect=engine, form="function")
             text = emit(program, "sql", options).text

@@ -341,11 +341,6 @@ REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
     ({}, {"algorithm": "cart", "subset": True}, "--subset is for --algorithm c45"),
     ({}, {"algorithm": "cart", "costs": (("few", 1.0),)}, "--costs is for --algo"),
     ({}, {"validation_fraction": 0.5}, "--validation-fraction needs the rows"),
-    (
-        {},
-        {"algorithm": "cart", "predict_missing": "fractional"},
-        "--predict-missing needs the rows",
-    ),
     ({}, {"prune": "cost-complexity", "alpha": "cv"}, "--alpha cv needs the rows"),
     ({}, {"criterion": "nonsense"}, "--criterion 'nonsense': expected gini"),
     (

@@ -138,9 +138,9 @@ def test_a_regression_is_pruned_by_a_table(store: str, tmp_path: Path) -> None:
 def test_losses_of_any_tree_are_those_of_memory(seed: int, tmp_path: Path) -> None:
     """Also of numbers, but for the order in which they are added."""
     random = Random(seed)
-    body = random_model(random, divides=False)
+    body = random_model(random)
     while not isinstance(body, Tree):
-        body = random_model(random, divides=False)
+        body = random_model(random)
     program = Program(TARGET, "random", body)
     columns = random_table(random, body, 200)
     with (
@@ -249,7 +249,7 @@ def test_rules_pruned_by_a_table_are_those_of_memory(
     store: str, seed: int, tmp_path: Path
 ) -> None:
     random = Random(seed)
-    body = random_model(random, divides=store != "spark")
+    body = random_model(random)
     summary = Training("", 1, tuple(ColumnSummary(0) for _ in body.features))
     program = Program(TARGET, "random", body, training=summary)
     columns = as_held(store, random_table(random, body, random.choice((5, 100, 400))))
@@ -335,7 +335,6 @@ def test_rules_as_c45rules_makes_them_are_those_of_memory(
         ("c45", "cart")[seed % 2],
         prune="none",
         cf=(0.25, 0.4)[seed % 2 == 0],
-        predict_missing=("branch", "fractional")[seed % 4 == 2],
         max_depth=8,
     )
     if seed % 2:

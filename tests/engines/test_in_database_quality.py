@@ -75,7 +75,7 @@ def test_the_evaluation_is_that_of_memory(
     store: str, seed: int, tmp_path: Path
 ) -> None:
     random = Random(seed)
-    body = random_model(random, divides=store != "spark")
+    body = random_model(random)
     program = Program(TARGET, "random", body)
     columns = as_held(store, random_table(random, body, random.choice((1, 30, 200))))
     with table_of(store, columns, tmp_path) as (url, table):

@@ -81,7 +81,7 @@ def test_predictions_are_those_of_the_model(
     store: str, seed: int, tmp_path: Path
 ) -> None:
     random = Random(seed)
-    body = random_model(random, divides=store != "spark")
+    body = random_model(random)
     program = Program(TARGET, "random", body)
     columns = as_held(store, with_key(random_table(random, body, 100)))
     output = "label,probability,rule" if body.labels else "label,rule"

@@ -28,15 +28,13 @@ from tests.support.parsed import (
 from tests.support.random_models import (
     SEVERAL,
     large_tree,
-    random_fractional_tree,
     random_program,
 )
 from tests.support.samples import every_type
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import read_dialect
-from treecompile.model.errors import TargetError
-from treecompile.model.ir import Program, Split, Tree
+from treecompile.model.ir import Program, Tree
 from treecompile.model.semantics import required_features
 from treecompile.verify.execution import can_hold
 
@@ -69,7 +67,7 @@ def test_what_is_read_is_what_was_meant(name: str) -> None:
     dialect = read_dialect(name)
     read, all_names = 0, set[str]()
     for seed in range(MODELS):
-        program = random_program(Random(seed), SEVERAL, divides=False)
+        program = random_program(Random(seed), SEVERAL)
         body = program.body
         known = [c for feature in body.features for c in feature.categories]
         if not can_hold(dialect, (*known, *body.labels)):
@@ -137,36 +135,6 @@ def test_large_trees_stay_within_the_limits(name: str, chain: bool) -> None:
     assert nesting(tree) <= dialect.limits.nesting
     arms = max(len(case.args["ifs"]) for case in tree.find_all(exp.Case))
     assert arms > 300 if chain else arms > 5
-
-
-@pytest.mark.parametrize("name", PARSED)
-def test_the_sums_of_trees_that_divide_are_read(name: str) -> None:
-    """Each split a division by what its branches weigh, for each share asked for."""
-    dialect, read = read_dialect(name), 0
-    for seed in range(MODELS // 4):
-        body = random_fractional_tree(Random(seed), names=PLAIN)
-        known = [c for feature in body.features for c in feature.categories]
-        if not can_hold(dialect, (*known, *body.labels)):
-            continue
-        program = Program("y", "random", body)
-        for output in ("label", "probability") if body.labels else ("label",):
-            options = EmitOptions(dialect=name, output=output)
-            try:
-                text = emit(program, "sql", options).text
-            except TargetError as error:
-                if REFUSED.search(str(error)):
-                    continue
-                raise
-            tree = parse(text, name)
-            assert nesting(tree) <= dialect.limits.nesting
-            shares = len(body.labels) or 1
-            if output == "label" and len(body.labels) > 2 and not dialect.sums.naming:
-                shares = 2 * shares - 1  # all for the greatest, then one by one
-            splits = sum(isinstance(node, Split) for node in body.nodes)
-            sums = [node for node in tree.find_all(exp.Div) if is_sum(node.left)]
-            assert len(sums) == (splits * shares if asks(body, output) else 0), seed
-            read += len(sums)
-    assert read > 50
 
 
 def asks(body: Tree, output: str) -> bool:

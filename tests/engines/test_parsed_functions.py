@@ -59,7 +59,7 @@ def within(text: str) -> str:
 def random_programs(name: str) -> list[Program]:
     found = []
     for seed in range(120):
-        program = random_program(Random(seed), SEVERAL, divides=False)
+        program = random_program(Random(seed), SEVERAL)
         body = program.body
         known = [c for feature in body.features for c in feature.categories]
         held = can_hold(read_dialect(name), (*known, *body.labels))

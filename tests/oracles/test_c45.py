@@ -32,7 +32,6 @@ def learned(name: str, option: str, prune: str) -> Model:
     options = LearnOptions(
         algorithm="c45",
         prune=prune,
-        predict_missing="fractional",
         criterion="gain" if option == "-g" else "gain-ratio",
         subset=option == "-s",
     )

@@ -44,7 +44,7 @@ def assert_same(first: Program, second: Program) -> None:
 @given(SEEDS)
 @settings(max_examples=120, deadline=None)
 def test_the_round_trip_predicts_the_same(seed: int) -> None:
-    program = random_program(Random(seed), divides=False)
+    program = random_program(Random(seed))
     text = print_rules(program)
     source = loads(text)
     assert source.notes == ()
@@ -59,7 +59,7 @@ def test_the_round_trip_predicts_the_same(seed: int) -> None:
 @given(SEEDS)
 @settings(max_examples=40, deadline=None)
 def test_the_round_trip_through_the_document(seed: int) -> None:
-    program = random_program(Random(seed), divides=False)
+    program = random_program(Random(seed))
     document = emit(program, "markdown").text
     document.encode()
     source = loads(document, is_markdown=True)

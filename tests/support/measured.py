@@ -48,11 +48,11 @@ def texts(body: Body) -> Iterator[object]:
         yield from feature.categories
 
 
-def random_model(random: Random, *, divides: bool = True) -> Body:
+def random_model(random: Random) -> Body:
     """A model that every database can hold: no NUL in texts, no huge answers."""
-    body = random_body(random, NAMES, divides=divides)
+    body = random_body(random, NAMES)
     while any("\0" in text for text in texts(body) if isinstance(text, str)):
-        body = random_body(random, NAMES, divides=divides)
+        body = random_body(random, NAMES)
     if body.labels:
         return body
 

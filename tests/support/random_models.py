@@ -8,7 +8,6 @@ trees are not sensible, they only have to be legal.
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 from math import inf, isfinite, nan, nextafter
 from random import Random
 from typing import Any
@@ -27,7 +26,6 @@ from treecompile.model.ir import (
     Kind,
     Label,
     Leaf,
-    MissingPolicy,
     Moments,
     Node,
     Op,
@@ -240,43 +238,6 @@ def random_tree(
     return Tree(features, labels, tuple(nodes))
 
 
-def random_fractional_tree(
-    random: Random, splits: int | None = None, names: tuple[str, ...] = HOSTILE
-) -> Tree:
-    """A legal tree that divides missing values: some branch of each split has weight.
-
-    A leaf may carry another value than its shares say. Some regressions have numbers
-    of which no sum is beyond the doubles.
-    """
-    tree = random_tree(random, splits, names)
-    ordinary = random.random() < 0.7
-    nodes: list[Node] = []
-    for node in tree.nodes:
-        if isinstance(node, Split):
-            first, *rest = (
-                replace(b, weight=random_weight(random, b.weight))
-                for b in node.branches
-            )
-            weight = first.weight + random.choice((0.25, 1.0, 2.0))
-            branches = (replace(first, weight=weight), *rest)
-            nodes.append(replace(node, branches=branches))
-        elif tree.labels:
-            value = random.choice((node.value, node.value, *tree.labels))
-            nodes.append(replace(node, value=value))
-        elif ordinary:
-            value = random.choice((0.0, 1 / 3, random.uniform(-100, 100)))
-            moments = Moments(node.stats.weight, value, 0.0)
-            nodes.append(Leaf(value, moments, node.weight))
-        else:
-            nodes.append(node)
-    return replace(tree, nodes=tuple(nodes), missing=MissingPolicy.FRACTIONAL)
-
-
-def random_weight(random: Random, whole: float) -> float:
-    """A whole number, as in most data, or a sum of parts of divided cases."""
-    return whole if random.random() < 0.6 else random.uniform(0, 30)
-
-
 def random_rules(random: Random, names: tuple[str, ...] = HOSTILE) -> RuleSet:
     """Ordered rules that overlap: the rules of a tree, shuffled, with tests removed."""
     flat = extract(random_tree(random, names=names))
@@ -288,22 +249,15 @@ def random_rules(random: Random, names: tuple[str, ...] = HOSTILE) -> RuleSet:
     return RuleSet(flat.features, flat.labels, tuple(rules), flat.default)
 
 
-def random_body(
-    random: Random, names: tuple[str, ...] = HOSTILE, *, divides: bool = True
-) -> Body:
-    """A tree or rules; with `divides`, also trees that divide missing values."""
-    draw = random.random()
-    if draw < 0.25:
+def random_body(random: Random, names: tuple[str, ...] = HOSTILE) -> Body:
+    """A tree or rules."""
+    if random.random() < 0.25:
         return random_rules(random, names)
-    if draw < 0.5 and divides:
-        return random_fractional_tree(random, names=names)
     return random_tree(random, names=names)
 
 
-def random_program(
-    random: Random, names: tuple[str, ...] = HOSTILE, *, divides: bool = True
-) -> Program:
-    body = random_body(random, names, divides=divides)
+def random_program(random: Random, names: tuple[str, ...] = HOSTILE) -> Program:
+    body = random_body(random, names)
     return Program(random_text(random), "random", body)
 
 

@@ -18,13 +18,12 @@ from tests.support.samples import TENNIS
 from treecompile.cli import main
 from treecompile.inspect.check import OF_ORDER, Fault, check
 from treecompile.inspect.diff import diff
-from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.errors import OptionError
 from treecompile.model.file.write import dumps
 from treecompile.model.ir import (
     Body,
     Feature,
     Kind,
-    MissingPolicy,
     Program,
     RuleSet,
     Split,
@@ -176,12 +175,6 @@ def test_hostile_rules_end_within_the_budget() -> None:
     assert len([f for f in result.findings if f.fault is Fault.CONFLICT]) <= 1000
 
 
-def test_check_refuses_a_tree_that_divides_missing_values() -> None:
-    tree = replace(large_tree(5), missing=MissingPolicy.FRACTIONAL)
-    with pytest.raises(TargetError, match="treecompile rules"):
-        check(Program("y", "test", tree))
-
-
 def test_wrong_options_of_check_are_one_line(tmp_path: Path) -> None:
     path = saved(tmp_path, "rules.json", OVERLAPPING)
     for extra in (["--budget", "0"], ["--allow", "all"], ["--list", "-1"]):
@@ -295,14 +288,6 @@ def test_what_cannot_be_compared_is_one_line(tmp_path: Path) -> None:
     ).program
     with pytest.raises(OptionError, match="labels of type str and as numbers"):
         diff(labels, number)
-
-
-def test_trees_that_divide_missing_values_are_equal_or_refused() -> None:
-    tree = replace(large_tree(5), missing=MissingPolicy.FRACTIONAL)
-    one = Program("y", "test", tree)
-    assert diff(one, one).same
-    with pytest.raises(TargetError, match="treecompile rules"):
-        diff(one, Program("y", "test", large_tree(5)))
 
 
 def test_the_same_verbs_from_python() -> None:

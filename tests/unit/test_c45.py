@@ -48,7 +48,7 @@ from treecompile.measure.statistics import (
     leaf_errors,
 )
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import ClassCounts, Leaf, MissingPolicy, Op, Split, Tree
+from treecompile.model.ir import ClassCounts, Leaf, Op, Split, Tree
 from treecompile.tables.dataset import Dataset, make_dataset, take
 from treecompile.tables.options import DataOptions
 from treecompile.tables.read import read_table
@@ -307,15 +307,11 @@ def test_a_value_without_cases_is_a_leaf_of_the_majority() -> None:
             "t": [*"ppppqqqqp"],
         }
     )
-    fractional = C45Options(is_pruning=False, policy=MissingPolicy.FRACTIONAL)
-    tree = tree_of(data, fractional)
+    tree = tree_of(data, C45Options(is_pruning=False))
     split = tree.nodes[0]
     assert isinstance(split, Split)
     assert [b.weight for b in split.branches] == [4.5, 4.5, 0.0]
-    assert tree.nodes[split.branches[2].then] == Leaf("p", ClassCounts((1.0, 0.0)), 0.0)
-    single = tree_of(data)
-    stand_in = single.nodes[split.branches[2].then]
-    assert stand_in == Leaf("p", ClassCounts((5.0, 4.0)), 0.0)
+    assert tree.nodes[split.branches[2].then] == Leaf("p", ClassCounts((5.0, 4.0)), 0.0)
 
 
 def test_missing_values_in_training() -> None:
@@ -408,13 +404,9 @@ def test_a_node_keeps_its_class_at_a_tie() -> None:
     draft = drafted(1)
     prune(draft, Sample(data, is_fractional=True), 0.25)
     assert draft.label.tolist() == [1]
-    for policy, expected in (
-        (MissingPolicy.BRANCH, "q"),
-        (MissingPolicy.FRACTIONAL, "p"),  # by shares, the first label comes first
-    ):
-        leaf = finish_case_tree(draft, data.features, data.labels, policy).nodes[0]
-        assert isinstance(leaf, Leaf)
-        assert leaf.value == expected
+    leaf = finish_case_tree(draft, data.features, data.labels).nodes[0]
+    assert isinstance(leaf, Leaf)
+    assert leaf.value == "q"
 
 
 def test_the_last_of_the_largest_branches_is_raised() -> None:
@@ -643,7 +635,6 @@ def test_the_most_extreme_costs_decide_without_a_warning(
         ),
         ({"prune": "some"}, "prune='some'"),
         ({"missing": "drop"}, "missing='drop'"),
-        ({"predict_missing": "drop"}, "predict_missing='drop'"),
         ({"cost_measure": "x"}, "cost_measure='x': expected eg2 or cs-id3 or idx"),
         ({"cost_weight": -1.0}, "cost_weight=-1.0"),
         ({"costs": {"outlook": 0.0}}, "costs: 'outlook' costs 0"),
@@ -694,10 +685,8 @@ def test_defaults() -> None:
             algorithm=algorithm,
             prune="none",
             missing="majority",
-            predict_missing="fractional",
         )
         assert isinstance(model.program.body, Tree)
-        assert model.program.body.missing is MissingPolicy.FRACTIONAL
 
 
 @pytest.mark.parametrize(
@@ -730,7 +719,7 @@ def test_the_command_takes_every_option(tmp_path: Path) -> None:
     arguments = ["learn", str(data), "--target", "play", "-o", str(out)]
     arguments += ["--costs", str(costs), "--cost-measure", "idx", "--cf", "0.5"]
     arguments += ["--criterion", "gain", "--prune", "pessimistic", "--subset"]
-    arguments += ["--missing", "majority", "--predict-missing", "fractional"]
+    arguments += ["--missing", "majority"]
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.stderr
     model = treecompile.load(out)

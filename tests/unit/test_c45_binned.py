@@ -104,9 +104,7 @@ def test_categories_beside_bins() -> None:
 def test_the_tree_of_the_reference_program(name: str, option: str) -> None:
     given = read_table(name)
     criterion = "gain" if option == "-g" else "gain-ratio"
-    options = LearnOptions(
-        algorithm="c45", prune="none", predict_missing="fractional", criterion=criterion
-    )
+    options = LearnOptions(algorithm="c45", prune="none", criterion=criterion)
     columns = DataOptions("class", task="classify", labels=tuple(given.labels))
     with counted_by_bins():
         tree = training.learn(given.train, columns, options).program.body

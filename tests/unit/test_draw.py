@@ -21,7 +21,6 @@ from treecompile.model.ir import (
     Feature,
     Kind,
     Leaf,
-    MissingPolicy,
     Node,
     Program,
     Split,
@@ -231,15 +230,6 @@ def test_a_deep_tree_does_not_recurse() -> None:
     assert len(boxes(draw(Program("y", "x", tree), options))) == len(tree.nodes)
 
 
-def test_a_tree_that_divides_missing_values_says_so() -> None:
-    program = every_type()
-    assert isinstance(program.body, Tree)
-    body = replace(program.body, missing=MissingPolicy.FRACTIONAL)
-    picture = draw(replace(program, body=body))
-    assert "divided among the branches" in " ".join(texts(picture))
-    assert "divided" not in draw(program)
-
-
 def test_the_picture_in_the_readme_is_the_tennis_tree() -> None:
     shown = (ROOT / "docs" / "tennis.svg").read_text(encoding="utf-8")
     assert shown == load(ROOT / "examples" / "tennis" / "out" / "model.json").draw()
@@ -447,16 +437,6 @@ def test_a_path_is_drawn_even_where_the_tree_is_summarised() -> None:
         shown = texts(draw(program, options))
         found = [t for t in shown if t.startswith(f"{rule_ids(tree)[position]}: ")]
         assert len(found) == 2  # the sentence above, and the leaf
-
-
-def test_a_divided_row_lights_several_paths() -> None:
-    program = every_type()
-    assert isinstance(program.body, Tree)
-    body = replace(program.body, missing=MissingPolicy.FRACTIONAL)
-    row = {**ROW, "number": None}
-    picture = draw(replace(program, body=body), DrawOptions(row=row))
-    assert lit(picture) > lit(draw(program, DrawOptions(row=row)))
-    assert "unknown: number" in " ".join(texts(picture))
 
 
 @pytest.mark.parametrize(

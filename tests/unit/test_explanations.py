@@ -6,11 +6,10 @@ import pytest
 
 from tests.support.samples import chain, every_type
 from treecompile.emit import explanations
-from treecompile.emit.explanations import _unmerged_sentence, sentences
+from treecompile.emit.explanations import sentences
 from treecompile.model import words
 from treecompile.model.ir import Condition, Feature, Kind, Op, ValueType
 from treecompile.model.paths import outcomes
-from treecompile.rules.extract import extract
 
 X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
 TWO = tuple(Condition(0, Op.LE, edge, False) for edge in (1.0, 2.0))
@@ -36,9 +35,3 @@ def test_each_node_has_the_test_above_it() -> None:
         (2, "x <= 2"),
         (2, "x > 2 (or missing)"),
     ]
-
-
-def test_a_rule_that_no_whole_row_meets_has_each_of_its_tests() -> None:
-    rules = extract(chain((X,), TWO, ("a", "b", "c")).body)
-    said = _unmerged_sentence(rules.rules[1], rules, "y")
-    assert said.startswith("R2: if x > 1 (or missing) and x <= 2 then y")

@@ -1,7 +1,7 @@
 """One set of figures: every place that shows the cases of a rule shows the same ones.
 
 The judge counts whole rows with `semantics`, one by one: a row belongs to the rule that
-decides it, and a row that the tree divides belongs to none.
+decides it.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ import treecompile
 from tests.support.samples import ROOT
 from treecompile.api.model import Model
 from treecompile.inspect.show import show
-from treecompile.model import ir, words
-from treecompile.model.evidence import by_id, divided, of_nodes, total
+from treecompile.model import ir
+from treecompile.model.evidence import by_id, of_nodes, total
 from treecompile.model.file.read import loads
 from treecompile.model.file.write import dumps
-from treecompile.model.paths import DIVIDED, outcomes
-from treecompile.model.semantics import decider, is_unknown, predict, taken
+from treecompile.model.paths import outcomes
+from treecompile.model.semantics import decider, predict
 
 FORMS: dict[str, dict[str, Any]] = {
     "c45": {"algorithm": "c45"},
-    "divided": {"algorithm": "c45", "predict_missing": "fractional"},
     "id3": {"algorithm": "id3", "max_depth": 3},
     "cart": {"algorithm": "cart", "max_depth": 4},
     "weights": {"algorithm": "c45", "weights": "w"},
     "c45rules": {"algorithm": "c45", "rules": "c45rules"},
     "simplified": {"algorithm": "c45", "rules": "simplified"},
 }
-ID = r"(R\d+|default|divided)"
+ID = r"(R\d+|default)"
 
 
 @dataclass
@@ -87,25 +86,12 @@ def rows_of(program: ir.Program, table: pd.DataFrame) -> Iterator[tuple[ir.Row, 
         yield tuple(values), known
 
 
-def is_divided(body: ir.Body, row: ir.Row) -> bool:
-    if isinstance(body, ir.RuleSet) or body.missing is ir.MissingPolicy.BRANCH:
-        return False
-    node = body.nodes[0]
-    while isinstance(node, ir.Split):
-        index = node.branches[0].when.feature
-        if is_unknown(body.features[index], row[index]):
-            return True
-        node = body.nodes[taken(body, node, row)]
-    return False
-
-
 def judged(program: ir.Program, table: pd.DataFrame) -> dict[str, Counted]:
     body = program.body
     rules = outcomes(body)
     found = {rule.id: Counted([]) for rule in rules.values()}
-    found[DIVIDED] = Counted([])
     for row, known in rows_of(program, table):
-        place = DIVIDED if is_divided(body, row) else rules[decider(body, row)].id
+        place = rules[decider(body, row)].id
         found[place].rows.append(known)
         found[place].right += bool(body.labels and predict(body, row) == known)
     return found
@@ -187,17 +173,10 @@ def check(model: Model, table: pd.DataFrame) -> None:
     for where, found in shown(model).items():
         assert found, where
         for name, text in found:
-            if text == "several rules share it":
-                assert name == DIVIDED
-            elif name in said:
+            if name in said:
                 assert text == said[name], (where, name)
             else:  # of a tree, the default decides nothing
                 assert (name, text) == ("default", "no case"), where
-    shared = divided(program)
-    assert (shared.rows if shared else 0) == len(counted[DIVIDED].rows)
-    if shared and labels:
-        assert shared.right == counted[DIVIDED].right
-        assert f"{words.quantity(shared.rows)} among several" in model.emit("markdown")
     everything = total(program)
     assert everything.rows == sum(len(each.rows) for each in counted.values())
     if isinstance(program.body, ir.Tree):

@@ -109,7 +109,6 @@ def frames(draw: st.DrawFn) -> tuple[pd.DataFrame, dict[str, Any]]:
             "missing": draw(st.sampled_from(["fractional", "majority"])),
             "subset": draw(st.booleans()),
         }
-    options["predict_missing"] = draw(st.sampled_from(["branch", "fractional"]))
     if algorithm != "id3":
         columns["size"] = np.array(column(-0.0, 1.5, 1e300, -np.inf, np.inf, np.nan))
     if algorithm == "cart" and draw(st.booleans()):

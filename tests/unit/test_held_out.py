@@ -35,13 +35,12 @@ from treecompile.model.ir import (
     Kind,
     Label,
     Leaf,
-    MissingPolicy,
     Row,
     Split,
     Tree,
     Value,
 )
-from treecompile.model.semantics import answer, holds, is_unknown, predict
+from treecompile.model.semantics import answer, holds, predict
 from treecompile.tables.dataset import Dataset, make_dataset, take
 from treecompile.tables.options import DataOptions
 from treecompile.tables.read import read_table
@@ -81,30 +80,26 @@ def rows_of(data: Dataset) -> list[tuple[Row, Label]]:
 
 
 def pruned_by_definition(tree: Tree, data: Dataset) -> Tree:
-    """Recursion over the nodes, each with the parts of rows that come to it."""
+    """Recursion over the nodes, each with the rows that come to it."""
     cut: set[int] = set()
 
-    def loss(said: Label, rows: list[tuple[Row, Label, float]]) -> float:
+    def loss(said: Label, rows: list[tuple[Row, Label]]) -> float:
         if tree.labels:
-            return sum(part for _, y, part in rows if y != said)
-        return sum(part * (float(y) - float(said)) ** 2 for _, y, part in rows)
+            return sum(y != said for _, y in rows)
+        return sum((float(y) - float(said)) ** 2 for _, y in rows)
 
-    def least(position: int, rows: list[tuple[Row, Label, float]]) -> float:
+    def least(position: int, rows: list[tuple[Row, Label]]) -> float:
         node = tree.nodes[position]
         if isinstance(node, Leaf):
             return loss(node.value, rows)
-        total = sum(branch.weight for branch in node.branches)
         below = 0.0
         for branch in node.branches:
             where = branch.when.feature
             feature = tree.features[where]
             chosen = []
-            for row, y, part in rows:
-                divided = is_unknown(feature, row[where])
-                if divided and tree.missing is MissingPolicy.FRACTIONAL:
-                    chosen.append((row, y, part * branch.weight / total))
-                elif holds(branch.when, feature, row[where]):
-                    chosen.append((row, y, part))
+            for row, y in rows:
+                if holds(branch.when, feature, row[where]):
+                    chosen.append((row, y))
             below += least(branch.then, chosen)
         own = loss(answer(node.stats, tree.labels), rows)
         if own <= below + 1e-9:
@@ -112,21 +107,20 @@ def pruned_by_definition(tree: Tree, data: Dataset) -> Tree:
             return own
         return below
 
-    least(0, [(row, y, 1.0) for row, y in rows_of(data)])
+    least(0, list(rows_of(data)))
     return collapse(tree, cut)
 
 
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("policy", ["branch", "fractional"])
 @pytest.mark.parametrize(
     ("task", "algorithm"),
     [("classify", "c45"), ("classify", "cart"), ("regress", "cart")],
 )
 def test_reduced_error_pruning_is_as_defined(
-    task: str, algorithm: str, policy: str, seed: int
+    task: str, algorithm: str, seed: int
 ) -> None:
     whole = sample(seed, task, 120)
-    _, tree = grown(whole[:60], task, algorithm=algorithm, predict_missing=policy)
+    _, tree = grown(whole[:60], task, algorithm=algorithm)
     columns = DataOptions("y", task=task)
     whole_set = make_dataset(read_table(whole), columns)
     data = take(whole_set, np.arange(60, 120))

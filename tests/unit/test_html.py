@@ -229,13 +229,10 @@ PENGUINS = ROOT / "examples" / "penguins" / "penguins.csv"
 
 
 @needs_node
-@pytest.mark.parametrize("how", ["tree", "rules", "numbers", "divided"])
+@pytest.mark.parametrize("how", ["tree", "rules", "numbers"])
 def test_the_decision_of_a_page_is_verified(how: str) -> None:
     target = "body_mass_g" if how == "numbers" else "species"
-    policy = "fractional" if how == "divided" else "branch"
-    model = treecompile.learn(
-        PENGUINS, target=target, na_value="NA", predict_missing=policy, max_depth=3
-    )
+    model = treecompile.learn(PENGUINS, target=target, na_value="NA", max_depth=3)
     model = model.rules() if how == "rules" else model
     report = model.verify(model.emit("html"), budget=2000)
     assert report.engine == "node"

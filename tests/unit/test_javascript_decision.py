@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support import fractional
 from tests.support.node import evaluated, in_one_process, needs_node, thrown
 from tests.support.rule_lists import at_most, rule_set
 from tests.support.samples import CODE, FLAG, TEXT, chain
@@ -20,7 +19,6 @@ from treecompile.model.ir import (
     Feature,
     Kind,
     Leaf,
-    MissingPolicy,
     Moments,
     Op,
     Program,
@@ -200,77 +198,6 @@ def test_a_model_that_asks_nothing_still_wants_a_row() -> None:
     }
 
 
-# ---------------------------------------------------------------- dividing
-
-
-def dividing() -> Program:
-    """Its last leaf has another label than the shares of its cases."""
-    features = (LARGE, FLAG, CODE, X, replace(TEXT, categories=("a", "b")))
-    tests = (
-        Condition(0, Op.IN, (1, 2**60), missing=False),
-        Condition(1, Op.IN, (True,), missing=False),
-        Condition(2, Op.IN, (1, 2), missing=False),
-        Condition(3, Op.LE, 2.5, missing=False),
-        Condition(4, Op.IN, ("a",), missing=False),
-    )
-    program = chain(features, tests, ("a", "b"))
-    tree = program.body
-    assert isinstance(tree, Tree)
-    *nodes, last = tree.nodes
-    assert isinstance(last, Leaf)
-    nodes.append(replace(last, value="a"))
-    body = replace(tree, nodes=tuple(nodes), missing=MissingPolicy.FRACTIONAL)
-    return replace(program, body=body)
-
-
-def test_the_tables_of_a_tree_that_divides() -> None:
-    text = text_of(dividing())
-    assert """
-  if (
-    !N_1.has(n) ||
-    (flag !== false && flag !== true) ||
-    (code !== 1 && code !== 2 && code !== 9) ||
-    Number.isNaN(x) ||
-    (text !== "a" && text !== "b")
-  ) {
-    return divided(row, rule);
-  }
-""" in text
-    assert between(text, "const READERS = [", "];") == """\
-  ["n", asBigInt, new Set([1n, 2n, 3n, 1152921504606846976n])],
-  ["flag", asBoolean, new Set([false, true])],
-  ["code", asInteger, new Set([1, 2, 9])],
-  ["x", asNumber, null],
-  ["text", asText, new Set(["a", "b"])],"""
-    assert between(text, "const NODES = [", "];") == """\
-  [0, new Map([[1n, 0], [1152921504606846976n, 0]]), 1, [1, 2], [3, 4]],
-  "R1",
-  [1, new Map([[true, 0]]), 1, [3, 4], [3, 4]],
-  "R2",
-  [2, new Map([[1, 0], [2, 0]]), 1, [5, 6], [3, 4]],
-  "R3",
-  [3, 2.5, 0, [7, 8], [3, 4]],
-  "R4",
-  [4, new Map([["a", 0]]), 1, [9, 10], [3, 4]],
-  "R5",
-  "R6","""
-
-
-@needs_node
-def test_rows_are_divided_by_values_of_every_type() -> None:
-    assert is_verified(dividing())
-
-
-@needs_node
-def test_a_regression_divides_too() -> None:
-    program = fractional.numbers(0.1, 7.0)
-    assert is_verified(program)
-    asked = "[predict({ heat: null }), explain({ heat: null })]"
-    ((label, said),) = evaluated((program, asked))
-    assert label == (3.0 * 0.1 + 1.0 * 7.0) / 4.0
-    assert said.startswith(f"divided: play = {label}, shared by these rules; unknown")
-
-
 # ---------------------------------------------------------------- the frame
 
 
@@ -307,19 +234,6 @@ const MODEL""")
         "2 ordered rules with 2 tests are run as one nested decision of 2 tests",
     )
     assert artefact.text.endswith("  predictProba,\n};\n")
-
-
-def test_the_comment_of_a_tree_that_divides() -> None:
-    assert f"""\
- *     // "a"
- *
- * Compiled by treecompile {__version__} from the model with SHA-256
- * {SHA}.
- * A value that is missing or was never seen goes down every branch of its test,
- * in proportion to the training cases that went there.
- * No dependencies. ECMAScript 2020 or later: Node.js, Deno, browsers.
- */
-""" in text_of(dividing())
 
 
 def test_the_columns_have_a_line_each() -> None:

@@ -29,7 +29,6 @@ from treecompile.model.ir import (
     Kind,
     Label,
     Leaf,
-    MissingPolicy,
     Moments,
     Node,
     Op,
@@ -392,33 +391,7 @@ def test_sets_of_different_types_are_kept_apart() -> None:
     assert found == [["yes", "yes", "yes", "yes", "no"]]
 
 
-# ---------------------------------------------------------------- dividing, nesting
-
-
-@needs_node
-def test_a_divided_row_is_explained() -> None:
-    colour = Feature("colour", Kind.CATEGORICAL, ValueType.STR, ("red", "blue"))
-    program = stump(Condition(0, Op.IN, ("red",), False), colour)
-    tree = program.body
-    assert isinstance(tree, Tree)
-    root = tree.nodes[0]
-    assert isinstance(root, Split)
-    weights = zip(root.branches, (3.0, 1.0), strict=True)
-    split = replace(root, branches=tuple(replace(b, weight=w) for b, w in weights))
-    divided = replace(
-        tree, nodes=(split, *tree.nodes[1:]), missing=MissingPolicy.FRACTIONAL
-    )
-    row = "{ colour: 'green' }"
-    functions = ("predict", "decide", "predictProba", "explain")
-    asked = f"[{', '.join(f'{function}({row})' for function in functions)}]"
-    label, rule, shares, said = evaluated((replace(program, body=divided), asked))[0]
-    assert (label, rule) == ("yes", "divided")
-    assert shares == [["no", 0.25], ["yes", 0.75]]
-    first, *parts = said.split("\n")
-    assert first == (
-        "divided: play = yes (75.0 %), shared by these rules; unknown: colour"
-    )
-    assert [part[:12] for part in parts] == ["  75.0 % R1:", "  25.0 % R2:"]
+# ---------------------------------------------------------------- nesting
 
 
 def spread(depth: int, name: str) -> Program:

@@ -140,7 +140,7 @@ def test_a_report_and_a_model_do_not_share_a_stream() -> None:
 def test_show(name: str) -> None:
     found = report("show", "show", name)
     text = good("show", name).stdout
-    assert set(found) == {"model", "divides", "rules"}
+    assert set(found) == {"model", "rules"}
     model = json.loads(Path(name).read_text())
     assert found["model"]["kind"] == ("rules" if name == "rules.json" else "tree")
     assert found["model"]["target"] == model["target"]

@@ -10,14 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.fractional import model as fractional
 from tests.support.random_models import large_tree, random_body, random_row
 from tests.support.rule_lists import above, at_most, random_list, rule_set
 from tests.support.samples import TENNIS, balanced, every_type
 from tests.support.small_models import every_row, small_body
 from tests.support.steps import run, run_counting
 from treecompile import learn
-from treecompile.emit import layouts
 from treecompile.emit.compiler import emit
 from treecompile.emit.layouts import (
     READABLE,
@@ -35,7 +33,7 @@ from treecompile.emit.sql.dialect import read_dialect
 from treecompile.emit.steps import decision_steps
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import Body, Leaf, Program, RuleSet, Tree
-from treecompile.model.paths import divisible, outcomes
+from treecompile.model.paths import outcomes
 from treecompile.model.semantics import decider
 from treecompile.rules.extract import extract
 from treecompile.verify.verification import verify
@@ -55,8 +53,6 @@ def chain(rules: int) -> RuleSet:
 def test_a_list_decides_as_the_model_does(seed: int) -> None:
     random = Random(seed)
     body = random_body(random)
-    if divisible(body):
-        return
     steps = list(list_steps(body))
     assert {step.depth for step in steps} == {0}
     assert [step.tests == () for step in steps].index(True) == len(steps) - 1
@@ -245,14 +241,6 @@ def test_a_list_that_the_database_does_not_allow_is_nested(
     strict = replace(usual, limits=replace(usual.limits, tests=1))
     monkeypatch.setattr(sql, "read_dialect", lambda name: strict)
     assert "layout decision" in emit(program, "sql").text
-
-
-def test_a_tree_that_divides_is_never_a_list() -> None:
-    program = fractional()
-    assert divisible(program.body)
-    assert choose(program, AUTO, LanguageCosts()) == layouts.NESTED
-    with pytest.raises(OptionError, match="divides missing values.*--layout decision"):
-        emit(program, "python", EmitOptions(layout=LIST))
 
 
 def test_a_layout_is_for_code_of_guards() -> None:

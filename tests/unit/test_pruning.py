@@ -232,14 +232,6 @@ def test_rules_can_be_given_to_rules(folder: Path) -> None:
     assert isinstance(tree.program.body, Tree)
 
 
-def test_a_fractional_tree_says_that_its_rules_are_another_model(folder: Path) -> None:
-    options = ("--predict-missing", "fractional", "-o", "parts.json", "-q")
-    good("learn", "train.csv", "--target", "y", "--prune", "none", *options)
-    said = good("rules", "parts.json", "--validation", "valid.csv").stderr
-    assert "another model" in said
-    assert rules_of("rules.json").rules
-
-
 def test_prune_needs_one_set_of_rows() -> None:
     tennis = treecompile.learn(TENNIS, target="play")
     with pytest.raises(OptionError, match="give one of them"):

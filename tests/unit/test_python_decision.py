@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 import treecompile
-from tests.support.fractional import model as divided
 from tests.support.quick import without_black
 from tests.support.rule_lists import at_most, rule_set
 from tests.support.samples import balanced, chain, every_type, leaf, module_of
@@ -59,8 +58,7 @@ def test_variables_are_short_and_in_lower_case() -> None:
     name = "abcdefghijklmnopqrstuvwxyz"
     assert head.format(name[:20]) in decided(number(name), at_most)
     for taken in (
-        *("row", "rule", "print", "if", "predict", "as_number", "given"),
-        *("predict_values", "divided"),
+        *("row", "rule", "print", "if", "predict", "as_number", "predict_values"),
     ):
         text = decided(number(taken), at_most)
         assert head.format(f"{taken}_2") in text
@@ -274,10 +272,7 @@ def pair() -> tuple[Condition, ...]:
     return tuple(Condition(place, Op.LE, 1.0, missing=False) for place in (0, 1))
 
 
-def test_the_docstring_says_what_is_divided_and_how_rules_are_run() -> None:
-    divides = "goes down every branch of its test"
-    assert divides in text_of(divided())
-    assert divides not in text_of(every_type())
+def test_the_docstring_says_how_rules_are_run() -> None:
     rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
     made = emit(Program("y", "test", rules), "python")
     (said,) = made.notes

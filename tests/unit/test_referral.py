@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -11,7 +10,6 @@ import pandas as pd
 import pytest
 
 import treecompile
-from tests.support.fractional import model as fractional
 from tests.support.random_models import random_body, random_row
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
@@ -19,10 +17,9 @@ from treecompile.inspect.quality import quality_line
 from treecompile.model.errors import OptionError
 from treecompile.model.file.read import loads
 from treecompile.model.file.write import dumps
-from treecompile.model.ir import ClassQuality, MissingPolicy, Program, Tree
+from treecompile.model.ir import ClassQuality, Program, Tree
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import (
-    decider,
     is_unknown,
     predict,
     required_features,
@@ -53,8 +50,6 @@ def test_unknown_values_are_referred_and_all_others_answered(
     body = random_body(random)
     if not body.labels or not isinstance(body.labels[0], str):
         return
-    if isinstance(body, Tree):
-        body = replace(body, missing=MissingPolicy.BRANCH)
     made = referring(Program("y", "test", body), *when).body
     tested = required_features(body)
     for _ in range(30):
@@ -148,18 +143,6 @@ def test_a_referred_row_is_certain_to_be_referred() -> None:
     frame = pd.DataFrame([{"flipper_length_mm": None, **row}])
     shares = model.predict_proba(frame)
     assert list(shares.iloc[0]) == [0.0, 0.0, 0.0, 1.0]
-
-
-def test_a_tree_that_divides_refers_instead() -> None:
-    program = fractional()
-    made, notes = refer(program, ReferOptions(("missing",), "refer it"))
-    assert isinstance(made.body, Tree)
-    assert made.body.missing is MissingPolicy.BRANCH
-    assert any("no longer divided" in note for note in notes)
-    row = (None,) * len(program.body.features)
-    assert outcomes(made.body)[decider(made.body, row)].value == "refer it"
-    with pytest.raises(OptionError, match="divides missing and unseen values alike"):
-        referring(program, "unseen")
 
 
 def test_the_options_are_in_the_model() -> None:

@@ -17,7 +17,6 @@ SKIES = ("clear", "grey", "red", None)
 HEATS = (None, 15.0, 20.0, 25.0, float("nan"))
 ROWS = [{"sky": sky, "heat": heat} for sky, heat in product(SKIES, HEATS)]
 WARM = {"sky": "clear", "heat": 25}
-UNKNOWN = {"sky": None, "heat": 25}
 
 
 # ---------------------------------------------------------------- one row at a time
@@ -30,11 +29,7 @@ def test_the_forms_of_predict_agree() -> None:
     assert [rows.predict_values(row["sky"], row["heat"]) for row in ROWS] == expected
 
 
-@pytest.mark.parametrize("divides", [True, False])
-def test_probabilities_are_those_of_the_rule(
-    monkeypatch: pytest.MonkeyPatch, divides: bool
-) -> None:
-    monkeypatch.setattr(rows, "DIVIDES", divides)
+def test_probabilities_are_those_of_the_rule() -> None:
     assert rows.predict_proba(WARM) == {"no": 1.0, "yes": 0.0}
 
 
@@ -44,37 +39,6 @@ def test_explanations(monkeypatch: pytest.MonkeyPatch, sentences: bool) -> None:
     monkeypatch.setattr(rows, "SENTENCES", sentences)
     expected = "R2: if sky = clear and heat > 20 then play = no (2 of 2 cases)"
     assert rows.explain(WARM) == expected
-    assert rows.explain_divided(WARM) == expected
-
-
-# ---------------------------------------------------------------- divided rows
-
-
-def test_a_divided_row() -> None:
-    assert rows.divided(UNKNOWN.values(), True) == "divided"
-    assert rows.divided(UNKNOWN.values(), False) == "no"
-    assert rows.predict_proba(UNKNOWN) == pytest.approx({"no": 7 / 12, "yes": 5 / 12})
-    assert rows.explain_divided(UNKNOWN).split("\n") == [
-        "divided: play = no (58.3 %), shared by these rules; unknown: sky",
-        "  50.0 % R2: if sky = clear and heat > 20 then play = no (2 of 2 cases)",
-        "  50.0 % R3: if sky = grey (or any other, or missing)"
-        " then play = yes (5 of 6 cases)",
-    ]
-
-
-def test_few_rules_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "EXPLAINED", 1)
-    *_, last = rows.explain_divided({"sky": None, "heat": None}).split("\n")
-    assert last == "  and 2 more with smaller shares"
-
-
-def test_a_divided_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rows, "CLASSIFIES", False)
-    estimates = {"R1": (1.0,), "R2": (4.0,), "R3": (8.0,)}
-    monkeypatch.setattr(rows, "PROBABILITIES", estimates)
-    row = {"sky": "clear", "heat": None}
-    assert rows.divided(row.values(), False) == (4.0 * 1.0 + 2.0 * 4.0) / 6.0
-    assert rows.explain_divided(row).startswith("divided: hours = 2.0, shared by")
 
 
 @pytest.mark.parametrize("given", ["clear", [["clear", 15.0]], [None], {"sky": "a"}])
@@ -88,7 +52,7 @@ def test_a_row_that_is_none_is_named(given: Any) -> None:
 # ---------------------------------------------------------------- the copy
 
 FLAGS = {
-    rows: ("CLASSIFIES", "SENTENCES", "DIVIDES"),
+    rows: ("SENTENCES",),
     values: (),
 }
 
@@ -104,20 +68,3 @@ def test_every_copy_is_python_3_9_without_flags(module: ModuleType) -> None:
             if isinstance(tree.body[0], ast.FunctionDef):
                 used = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name)}
                 assert not used & {*known, "Answer"}
-
-
-def test_a_flag_chooses_a_branch() -> None:
-    (text,) = copied(rows, ["divided"], {"CLASSIFIES": True})
-    assert text.endswith(
-        "    shares = mixed(found)\n    return CLASSES[shares.index(max(shares))]"
-    )
-    (text,) = copied(rows, ["divided"], {"CLASSIFIES": False})
-    assert text.endswith("    shares = mixed(found)\n    return shares[0]")
-
-
-def test_only_whole_words_are_replaced() -> None:
-    replaced = {"CONCLUSION": "'x'"}
-    (text,) = copied(rows, ["explain_divided"], {"CLASSIFIES": False}, replaced)
-    assert "said = 'x' + repr(" in text
-    (text,) = copied(rows, ["explain_divided"], {"CLASSIFIES": True}, replaced)
-    assert "CONCLUSIONS[" in text

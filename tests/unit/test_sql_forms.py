@@ -11,7 +11,6 @@ import duckdb
 import pytest
 
 from tests.support.dialects import SQLITE
-from tests.support.fractional import program
 from tests.support.samples import chain, every_type, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
@@ -54,8 +53,6 @@ def test_comments_say_which_rule_decides() -> None:
     assert "'number' /* R1: 3 of 4 cases */" in text
     plain = emit(every_type(), "sql", EmitOptions(comments=False)).text
     assert "/*" not in plain
-    divided = emit(program(), "sql", EmitOptions(output="rule")).text
-    assert "'divided' /* divided: several rules share it */" in divided
 
 
 # ---------------------------------------------------------------- dbt

@@ -12,7 +12,6 @@ import duckdb
 import pytest
 
 from tests.support.dialects import SQLITE
-from tests.support.fractional import program as dividing
 from tests.support.random_models import random_program
 from tests.support.samples import balanced, chain, every_type, stump
 from treecompile.emit.compiler import emit
@@ -174,11 +173,10 @@ def test_one_answer_for_all_is_not_looked_up() -> None:
 
 @pytest.mark.parametrize("output", ["label", ALL])
 def test_what_has_no_steps(output: str) -> None:
-    """A dialect without helper columns, an expression, a tree that divides."""
+    """A dialect without helper columns, and an expression."""
     made, lines = steps(stump(0.5), SQLITE, output=output)
     assert made.stages == {}
     assert lines[0] == "SELECT"
-    assert steps(dividing(), typing(), output=output)[0].stages == {}
     columns = forms.references(stump(0.5).body, DUCKDB, EmitOptions())
     made = lower.in_steps(stump(0.5).body, typing(), columns, EmitOptions())
     assert made.stages == {}

@@ -11,7 +11,6 @@ from random import Random
 import duckdb
 import pytest
 
-from tests.support.fractional import program as dividing
 from tests.support.samples import chain, every_type, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
@@ -84,21 +83,6 @@ def test_a_wrong_declaration_is_refused(types: dict[str, str], said: str) -> Non
     text = emit(every_type(), "sql").text
     with pytest.raises(OptionError, match=said):
         verify(every_type(), text, types=types)
-
-
-def test_a_wrong_declaration_for_a_tree_that_divides_is_refused() -> None:
-    with pytest.raises(OptionError, match="no feature 'nowhere'"):
-        emit(dividing(), "sql", EmitOptions(types={"nowhere": "integer"}))
-
-
-def test_a_tree_that_divides_keeps_its_casts() -> None:
-    made = dividing()
-    numeric = next(f.name for f in made.body.features if f.kind is Kind.NUMERIC)
-    options = EmitOptions(types={numeric: "integer"}, comments=False)
-    assert (
-        emit(made, "sql", options).text
-        == emit(made, "sql", EmitOptions(comments=False)).text
-    )
 
 
 # ---------------------------------------------------------------- the answers

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from tests.support.rule_lists import above, at_most, random_list, rule_set
+from tests.support.rule_lists import above, at_most, rule_set
 from tests.support.samples import balanced, chain, every_type
 from tests.support.small_models import every_row, small_body
 from treecompile.model.ir import (
@@ -25,7 +25,7 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.paths import outcomes
-from treecompile.model.semantics import decider, is_unknown
+from treecompile.model.semantics import decider
 from treecompile.verify.axes import Grid, doubles_beside
 from treecompile.verify.cells import Probing, probe_rows
 from treecompile.verify.constants import Constants
@@ -163,31 +163,6 @@ def known_row() -> Row:
     return (1.0, "a", 1, True, "low")
 
 
-def test_scattered_rows_have_unknown_values() -> None:
-    tree = every_type().body
-    assert isinstance(tree, Tree)
-    walk = probing(tree)
-    walk.scatter(9)
-    assert not walk.rows  # there is nothing to change
-    walk.rows[known_row()] = None
-    walk.scatter(1)
-    first = list(walk.rows)[1]
-    unknown = [is_unknown(f, v) for f, v in zip(tree.features, first, strict=True)]
-    assert all(unknown)  # the first of them has all values unknown
-    walk.rows = {known_row(): None}
-    walk.scatter(60)
-    assert 10 < len(walk.rows) <= 61
-    counts = set()
-    for row in walk.rows:
-        pairs = zip(tree.features, row, known_row(), strict=True)
-        kinds = [is_unknown(f, v) or v == old for f, v, old in pairs]
-        assert all(kinds)
-        counts.add(
-            sum(is_unknown(f, v) for f, v in zip(tree.features, row, strict=True))
-        )
-    assert {0, 5} < counts
-
-
 def test_wandering_rows_differ_in_one_value() -> None:
     tree = every_type().body
     assert isinstance(tree, Tree)
@@ -276,10 +251,6 @@ class Recorded(Probing):
         self.note("edges", budget)
         return super().cover_edges(budget)
 
-    def scatter(self, number: int) -> None:
-        self.note("scatter", number)
-        super().scatter(number)
-
     def wander(self, budget: int) -> None:
         self.note("wander", budget)
         super().wander(budget)
@@ -288,36 +259,13 @@ class Recorded(Probing):
 def test_the_budget_is_shared() -> None:
     tree = halves()
     walk = Recorded(tree, Grid(tree, Constants()), 100, Random(0), lambda leaf: leaf)
-    found = walk.result(20)
-    assert walk.given["cells"] == (40, 0)  # half of what is not scattered
+    found = walk.result()
+    assert walk.given["cells"] == (50, 0)  # half
     budget, rows = walk.given["edges"]
     assert rows > 20
-    assert budget == 80 - rows  # all the rest
-    assert walk.given["scatter"][0] == 20
+    assert budget == 100 - rows  # all the rest
     assert walk.given["wander"][0] == 50
     assert len(found.rows) <= 100
-
-
-def test_a_part_of_the_rows_is_scattered_only_if_asked() -> None:
-    body = replace(halves(), features=(X, Y, replace(X, name="z")))
-
-    def all_unknown(scattered: bool) -> int:
-        rows = probe_rows(body, budget=100, scattered=scattered).rows
-        return sum(
-            all(value is None or value != value for value in row) for row in rows
-        )
-
-    assert all_unknown(scattered=True) > all_unknown(scattered=False)
-
-
-def test_a_quarter_of_the_rows_is_scattered(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers: list[int] = []
-    monkeypatch.setattr(Probing, "scatter", lambda _, number: numbers.append(number))
-    for scattered in (True, False):
-        probe_rows(halves(), budget=100, scattered=scattered)
-    rules = random_list(8, 6, 3)
-    assert not probe_rows(rules, budget=100).complete
-    assert numbers == [25, 0, 0]
 
 
 def test_rows_go_on_to_half_of_the_budget() -> None:

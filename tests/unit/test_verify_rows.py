@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from tests.support.differential import sample
-from tests.support.fractional import model as fractional_model
 from tests.support.rule_lists import above, at_most, rule_set
 from tests.support.samples import balanced, chain, every_type, stump
 from tests.support.small_models import every_row, small_rules
@@ -29,7 +28,7 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.paths import outcomes
-from treecompile.model.semantics import decider, is_unknown
+from treecompile.model.semantics import decider
 from treecompile.verify.axes import PYTHON_INTEGERS, Grid
 from treecompile.verify.cells import CONSTANTS, Probing, probe_rows
 from treecompile.verify.constants import Constants, as_double
@@ -52,11 +51,7 @@ def test_the_reference_says_what_the_semantics_say(seed: int) -> None:
         expected: list[object] = [known.rule, known.value]
         if labels:
             expected += [known.shares[labels.index(known.value)], known.shares[0]]
-        assert repr(reference.expected(row, cell)) == repr(tuple(expected))
-        is_divided = known.rule == "divided"
-        assert (cell in reference.divided) == is_divided
-        if not is_divided:
-            assert reference.answer(cell) == tuple(expected)
+        assert repr(reference.answer(cell)) == repr(tuple(expected))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -65,7 +60,6 @@ def test_rows_are_judged_as_the_semantics_judge_them(seed: int) -> None:
     reference = Reference(program, (("rule", None), ("label", None)))
     expected = [repr((known.rule, known.value)) for known in answers]
     assert list(map(repr, reference.judge(rows))) == expected
-    assert reference.divided_rows == sum(a.rule == "divided" for a in answers)
     assert reference.entered == {reference.cell(row) for row in rows}
 
 
@@ -138,14 +132,6 @@ def test_as_many_rows_as_take_little_time_are_decided_one_by_one(
     program: Program, most: int
 ) -> None:
     assert Reference(program)._most_checked() == most
-
-
-def test_a_tree_that_divides_takes_its_nodes_for_each_row() -> None:
-    reference = Reference(fractional_model())
-    size = len(reference.model.nodes) if isinstance(reference.model, Tree) else 0
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("treecompile.verify.reference.TESTS", 100 * size)
-        assert reference._most_checked() == 100
 
 
 @pytest.mark.parametrize(
@@ -287,27 +273,6 @@ def test_constants_of_the_artefact_are_tried_in_every_cell() -> None:
     assert len(probing.fitting(0)) == 3 * CONSTANTS
 
 
-def test_some_rows_have_several_unknown_values() -> None:
-    body = fractional_model().body
-    assert isinstance(body, Tree)
-
-    def unknowns(scattered: bool) -> list[int]:
-        grid = Grid(body, Constants())
-        answers = outcomes(body)
-        probing = Probing(body, grid, 400, Random(0), answers.get)
-        rows = probing.result(100 if scattered else 0).rows
-        return [
-            sum(is_unknown(f, v) for f, v in zip(body.features, row, strict=True))
-            for row in rows
-        ]
-
-    scattered, plain = unknowns(True), unknowns(False)
-    assert max(scattered) == len(body.features)  # all values at once
-    share = sum(n > 1 for n in scattered) / len(scattered)
-    assert share > sum(n > 1 for n in plain) / len(plain)
-    assert min(scattered) == 0
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_rules_that_a_row_can_reach_are_entered(seed: int) -> None:
     rules = small_rules(Random(seed))
@@ -333,7 +298,6 @@ def test_a_report_counts_what_was_tried() -> None:
     assert report.entered == report.cells == 6
     assert report.covered == report.edges > 0
     assert report.rows > 200  # and the runs with other types of columns
-    assert report.divided == 0
     wrong = verify(program, text.replace("'grade'", "'rest'"), budget=200)
     assert not wrong.passed
     assert {m.expected for m in wrong.mismatches} == {"grade"}
@@ -410,31 +374,4 @@ def test_values_by_position_are_tried_too(added: str, said: str) -> None:
     assert report.passed == (not said)
 
 
-def test_divided_rows_are_counted() -> None:
-    program = fractional_model()
-    report = verify(program, emit(program, "python").text, budget=500)
-    assert report.passed
-    assert 0 < report.divided < report.rows
-
-
-# Added to a module: it errs from the 4001st call on for a row that the tree divides.
 # Until then, 2,000 such rows were tried in predict_many and in predict.
-ERRS_LATE = """
-_predict, seen = predict, []
-def predict(row, rule=False):
-    answer = _predict(row, rule)
-    if not rule and _predict(row, True) == "divided":
-        seen.append(row)
-        if len(seen) > 4000:
-            return next(label for label in CLASSES if label != answer)
-    return answer
-"""
-
-
-def test_every_divided_row_is_decided_and_some_in_every_form() -> None:
-    program = fractional_model()
-    text = emit(program, "python").text
-    report = verify(program, text, budget=20_000)
-    assert report.passed
-    assert report.divided > 2_000
-    assert not verify(program, text + ERRS_LATE, budget=20_000).passed

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from tests.support.fractional import model as fractional_model
 from tests.support.samples import (
     TEXT,
     balanced,
@@ -28,7 +27,6 @@ from treecompile.engines.base import Connection
 from treecompile.engines.sqlite import SQLite
 from treecompile.model.errors import EngineError, TreecompileError
 from treecompile.model.ir import Condition, Leaf, Op, Program, Row, Tree
-from treecompile.model.semantics import is_unknown
 from treecompile.verify.execution import RowTable, _answers, _fill, run_sql
 from treecompile.verify.statements import RefusedError, SqlForm
 from treecompile.verify.verification import Report, verify, verify_supervised
@@ -79,20 +77,6 @@ def test_edges_between_equal_answers_do_not_count() -> None:
     assert rule.passed
     assert (label.edges, label.covered) == (0, 0)
     assert rule.edges == rule.covered > 0
-
-
-def test_a_divided_tree_is_tried_with_several_unknown_values() -> None:
-    program = fractional_model()
-    features = program.body.features
-
-    def unknown(report: Report) -> int:
-        rows = [tuple(mismatch.row.values()) for mismatch in report.mismatches]
-        return sum(all(map(is_unknown, features, row)) for row in rows)
-
-    report = wrong_everywhere(program, 40)
-    assert not report.complete
-    assert unknown(report) > 0
-    assert 0 < report.divided < report.rows
 
 
 def test_cells_without_a_row_are_counted() -> None:

@@ -48,7 +48,6 @@ EMITTING = keywords_of(EmitOptions)
         ("add --ignore 'a' --ignore 'b' to", "add ignore=['a', 'b'] to"),
         ("--na-value '?' and --na-value '-'", "na_value=['?', '-']"),
         ("--refer below=2: expected", "refer='below=2': expected"),
-        ("leave --predict-missing out", "leave predict_missing out"),
         ("--alpha 1se, --max-leaves or", "alpha='1se', max_leaves or"),
         ("--cv 1: expected", "k=1: expected"),
         # What comes from the data, and what is meant for a shell, stays.

@@ -183,9 +183,7 @@ def _in_form(
     if form is None:
         return learned.program, []
     feedback.tell(f"tree: {size(learned.program.body)}")
-    notes = list(pruning.flattening_notes(learned.program))
-    if form == VALIDATION:
-        notes.append(FEWER_ROWS)
+    notes = [FEWER_ROWS] if form == VALIDATION else []
     feedback.notes(notes)
     with feedback.progress("pruning") as start:
         if form == FLAT:

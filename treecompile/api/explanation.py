@@ -27,7 +27,7 @@ class Explanation(Shown):
 
     @property
     def rule(self) -> str:
-        """The id of the rule; "divided" if several leaves share the decision."""
+        """The id of the rule."""
         return self.trail.rule
 
     @property

@@ -147,15 +147,14 @@ class Model:
         """The same answers from an ordered list of simplified rules.
 
         Rules with the same answer that differ in one test are merged, and so are their
-        probabilities. If the tree divides missing values among branches, the rules may
-        answer differently, and a note says so. `round` is the number of decimals of the
-        answers, if they are numbers.
+        probabilities. `round` is the number of decimals of the answers, if they are
+        numbers.
         """
         program = given = self._single("rules")
         if round is not None:
             program = pruning.with_rounded_answers(program, round)
         made = pruning.simplify(program)
-        return Model(made, pruning.flattening_notes(given), self._origin or given)
+        return Model(made, (), self._origin or given)
 
     def refer(self, *when: str, label: Label = "refer") -> Model:
         """The same model, but it refers some rows to a human instead of answering.

@@ -58,7 +58,6 @@ class LearnKeywords(DataKeywords, total=False):
     alpha_folds: int
     cf: float
     missing: str
-    predict_missing: str
     subset: bool
     costs: Mapping[str, float] | None
     cost_measure: str

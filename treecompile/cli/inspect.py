@@ -98,7 +98,6 @@ def show(
     from treecompile.inspect.show import show as text_of
     from treecompile.model.ir import ForestProgram, RuleSet
     from treecompile.model.paths import size
-    from treecompile.model.semantics import is_fractional
 
     program = read_model(model)
     if isinstance(program, ForestProgram):
@@ -112,8 +111,6 @@ def show(
         _show_json(program, stats, importance, alphas)
         return
     streams.show(f"{program.target}, by {program.algorithm}: {size(program.body)}")
-    if is_fractional(program.body):
-        streams.show("missing and unseen values are divided among the branches")
     text = text_of(program, coloured if has_colours() else plain, stats=stats)
     if sys.stdout.isatty() and isinstance(program.body, RuleSet):
         text = "\n".join(map(wrapped, text.split("\n")))

@@ -15,7 +15,7 @@ from treecompile.cli import streams
 from treecompile.model import ir, words
 from treecompile.model.evidence import Evidence, by_id, label_rows, of_nodes, rows_of
 from treecompile.model.file.write import sha256
-from treecompile.model.paths import depth, divisible, kind_of, leaf_count
+from treecompile.model.paths import depth, kind_of, leaf_count
 
 if TYPE_CHECKING:
     from treecompile.inspect.check import Check, Fault, Finding
@@ -105,8 +105,8 @@ def shown(
     listed = rules.rules
     if isinstance(program.body, ir.RuleSet):
         listed = (*rules.rules, rules.default)
-    report = {"model": model(program), "divides": divisible(program.body)}
-    report["rules"] = [_rule(rule, rules, rows[rule.id]) for rule in listed]
+    made = [_rule(rule, rules, rows[rule.id]) for rule in listed]
+    report: Json = {"model": model(program), "rules": made}
     if stats:
         report["nodes"] = _nodes(program)
     if importance is not None:
@@ -269,7 +269,6 @@ def verified(name: str, report: Report) -> Json:
             if report.complete
             else {"total": report.edges, "covered": report.covered}
         ),
-        "divided": report.divided,
         "refused": report.refused or None,
         "mismatches": [
             {"row": each.row, "expected": each.expected, "actual": each.actual}

@@ -256,10 +256,9 @@ def rules(
         if round < 0:
             raise OptionError(f"--round {round}: expected 0 or more")
         program = pruning.with_rounded_answers(program, round)
-    if rows is None:
-        made = pruning.simplify(program)
-        notes = pruning.flattening_notes(program)
-    else:
+    made = pruning.simplify(program)
+    notes: tuple[str, ...] = ()
+    if rows is not None:
         is_training = training or training_table
         how = pruning.C45RULES if is_training else pruning.VALIDATION
         made, notes = prune_rules(program, how, rows, reading, terminal)

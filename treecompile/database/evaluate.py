@@ -5,13 +5,12 @@ database counts the rows of each rule by their actual answers. Counts of labels 
 those in memory; sums of errors may differ in rounding, because rows are added in
 another order.
 
-A place is a key of `paths.deciding`: the position of a rule or a leaf, or the one after
-the last node for rows that a tree divides among several leaves.
+A place is a key of `paths.outcomes`: the position of a rule or a leaf.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum, isfinite
 
@@ -33,14 +32,7 @@ from treecompile.measure.quality import (
 from treecompile.model import ir
 from treecompile.model.arrays import Floats
 from treecompile.model.errors import DataError
-from treecompile.model.paths import (
-    DIVIDED,
-    deciding,
-    divisible,
-    exposed_places,
-    outcomes,
-)
-from treecompile.model.semantics import is_fractional
+from treecompile.model.paths import outcomes
 
 RowsAndErrors = tuple[int, float]  # the number of rows, and the sum of their errors
 
@@ -79,22 +71,16 @@ class RuleCounter:
         self.store, self.read, self.body = store, read, body
         self.dialect = store.dialect
         self.rows = read.rows
-        # `decider` is the body whose positions the queries answer with. `places` maps
-        # each of them to its place; None: position and place are the same.
-        self.decider, self.places = body, None
-        if divisible(body):
-            self.decider, self.places = exposed_places(body)
 
     def decided_rows(self) -> str:
         """Return a query for `d`, the position that decides a row, and its answer `y`.
 
-        `d` is a position in `decider`, and `y` is the actual answer. The query also
-        returns the predicted answer, as `p`, where `d` does not determine it or it is a
-        number.
+        `y` is the actual answer. The query also returns the predicted answer, as `p`,
+        if it is a number.
         """
-        columns = [f"{self._case(numbered(self.decider))} AS d", "y"]
-        if not self.body.labels or is_fractional(self.body):
-            columns.append(f"{self._case(with_codes(self.body))} AS p")
+        columns = [f"{self._case(numbered(self.body))} AS d", "y"]
+        if not self.body.labels:
+            columns.append(f"{self._case(self.body)} AS p")
         return f"(SELECT {', '.join(columns)} FROM {self.rows}) AS treecompile_decided"
 
     def _case(self, body: ir.Body) -> str:
@@ -124,22 +110,12 @@ class RuleCounter:
 
     def _answers(self) -> Iterator[tuple[int, int, int, int]]:
         """Yield (place, predicted code, actual code, number of such rows)."""
-        body = self.body
-        key = "d, p, y" if is_fractional(body) else "d, y"
-        *keys, counts = self._integers(
-            f"SELECT {key}, count(*) FROM {self.decided_rows()} GROUP BY {key}"
+        places, actual, counts = self._integers(
+            f"SELECT d, y, count(*) FROM {self.decided_rows()} GROUP BY d, y"
         )
-        if is_fractional(body):
-            predicted = keys[1]
-        else:
-            rules = outcomes(body)
-            predicted = [body.labels.index(rules[at].value) for at in keys[0]]
-        yield from zip(self._placed(keys[0]), predicted, keys[-1], counts, strict=True)
-
-    def _placed(self, positions: Iterable[int]) -> list[int]:
-        """Return the place of each deciding position."""
-        places = self.places
-        return [at if places is None else places[at] for at in positions]
+        body, rules = self.body, outcomes(self.body)
+        predicted = [body.labels.index(rules[place].value) for place in places]
+        yield from zip(places, predicted, actual, counts, strict=True)
 
     def _integers(self, query: str) -> list[list[int]]:
         return [column.astype(np.int64).tolist() for column in self.store.arrays(query)]
@@ -161,25 +137,18 @@ class RuleCounter:
         distance = f"(y - {literal(float(mean), self.dialect)})"
         positions, *sums = self.store.arrays(
             "SELECT d, count(*), sum((p - y) * (p - y)), sum(abs(p - y)), sum(y - p),"
-            f" sum({distance}), sum({distance} * {distance})"
+            f" sum({distance} * {distance})"
             f" FROM {self.decided_rows()} WHERE {self.read.known} GROUP BY d ORDER BY d"
         )
         lines = np.array(sums, np.float64).T
-        _, squared, absolute, _, _, spread = map(float, lines.sum(axis=0))
+        _, squared, absolute, _, spread = map(float, lines.sum(axis=0))
         quality = quality_of_sums(known, absolute, squared, spread * (low < high))
-        summed: dict[int, Floats] = {}  # several positions may have one place
-        for place, line in zip(self._placed(map(int, positions)), lines, strict=True):
-            summed[place] = summed.get(place, 0.0) + line
-        rules = deciding(self.body)
+        rules = outcomes(self.body)
         decided, actual = {}, {}
-        for place, line in summed.items():
-            count, square, _, off, moved, spread = map(float, line)
+        for place, line in zip(map(int, positions), lines, strict=True):
+            count, square, _, off, _ = map(float, line)
             decided[place] = int(count), square
-            rule = rules[place]
-            if rule.id == DIVIDED:  # has no answer of its own
-                actual[place] = _moments(count, float(mean), moved, spread)
-            else:
-                actual[place] = _moments(count, float(rule.value), off, square)
+            actual[place] = _moments(count, float(rules[place].value), off, square)
         return DecidedRows(quality, unknown, decided, actual)
 
     # ------------------------------------------------------------ leaves
@@ -209,7 +178,7 @@ class RuleCounter:
         for start in range(0, len(rules), AT_ONCE):
             some = rules[start : start + AT_ONCE]
             matched.update(enumerate(self._matched(some), start))
-        for position in deciding(self.body):
+        for position in outcomes(self.body):
             own = found.decided.get(position, (0, 0.0))
             known = found.actual.get(position)
             yield ir.RuleTally(*matched.get(position, own), *own, known)
@@ -249,34 +218,16 @@ def _moments(count: float, origin: float, off: float, squares: float) -> ir.Mome
 
 
 def numbered(body: ir.Body) -> ir.Body:
-    """Return a body that answers with the position of the deciding leaf or rule.
-
-    A row that a fractional tree divides follows the branches marked for it.
-    """
+    """Return a body that answers with the position of the deciding leaf or rule."""
     if isinstance(body, ir.RuleSet):
         rules = tuple(replace(r, value=n) for n, r in enumerate(body.rules))
         default = replace(body.default, value=len(rules))
         return replace(body, labels=(), rules=rules, default=default)
-    made = _with_values(body, range(len(body.nodes)))
-    return replace(made, labels=(), missing=ir.MissingPolicy.BRANCH)
-
-
-def with_codes(body: ir.Body) -> ir.Body:
-    """Return a tree for labels with codes as answers; other bodies stay unchanged."""
-    if not isinstance(body, ir.Tree) or not body.labels:
-        return body
-    codes = {label: code for code, label in enumerate(body.labels)}
-    values = [codes[n.value] if isinstance(n, ir.Leaf) else 0 for n in body.nodes]
-    return replace(_with_values(body, values), labels=tuple(range(len(codes))))
-
-
-def _with_values(tree: ir.Tree, values: Sequence[ir.Label]) -> ir.Tree:
-    """Return the tree whose leaf at position i answers with values[i]."""
     nodes = (
-        replace(node, value=value) if isinstance(node, ir.Leaf) else node
-        for node, value in zip(tree.nodes, values, strict=True)
+        replace(node, value=position) if isinstance(node, ir.Leaf) else node
+        for position, node in enumerate(body.nodes)
     )
-    return replace(tree, nodes=tuple(nodes))
+    return replace(body, labels=(), nodes=tuple(nodes))
 
 
 # ---------------------------------------------------------------- what leaves hold

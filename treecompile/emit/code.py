@@ -20,8 +20,7 @@ from treecompile.emit.steps import decision_steps, note
 from treecompile.emit.targets import ByType
 from treecompile.emit.toml import build, checked, phrase
 from treecompile.model import ir, words
-from treecompile.model.errors import TargetError
-from treecompile.model.paths import divisible, outcomes
+from treecompile.model.paths import outcomes
 from treecompile.model.semantics import membership, probabilities, threshold
 
 # ---------------------------------------------------------------- target.toml
@@ -141,12 +140,6 @@ class CodeText:
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     program = source.program
     body = program.body
-    if divisible(body):
-        raise TargetError(
-            "your own target cannot divide missing values among the branches of a tree:"
-            " learn it with --predict-missing branch, or compile its rules"
-            " (treecompile rules)"
-        )
     target = source.target
     language = build(Language, target.spelling, f"{target.name}: target.toml")
     writer = CodeWriter(language, body, words.evidence_by_id(program))

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from treecompile.emit.lowering import CompilerInput
 from treecompile.model import ir, words
-from treecompile.model.paths import divisible
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import apply_rule_passes
 
@@ -40,24 +39,12 @@ def sentences(
     body = program.body
     if isinstance(body, ir.Tree) and len(decided) > SENTENCES:
         return {}
-    extracted = extract(body)
-    rules = apply_rule_passes(extracted)
+    rules = apply_rule_passes(extract(body))
     said = {
         rule.id: words.sentence(rule, rules, program.target, evidence[rule.id])
         for rule in (*rules.rules, rules.default)
     }
-    if divisible(body):  # a part of a row may reach a leaf that no whole row can
-        for rule in extracted.rules:
-            if rule.id not in said:
-                own = words.conclusion(rule, program.target, evidence[rule.id])
-                said[rule.id] = _unmerged_sentence(rule, extracted, own)
     return {rule.id: said[rule.id] for rule in decided.values() if rule.id in said}
-
-
-def _unmerged_sentence(rule: ir.Rule, rules: ir.RuleSet, said: str) -> str:
-    """Return a sentence for a rule that no whole row can meet, with unmerged tests."""
-    tests = [words.phrase([c], rules.features[c.feature]) for c in rule.conditions]
-    return f"{rule.id}: if {' and '.join(tests)} then {said}"
 
 
 def conclusions(

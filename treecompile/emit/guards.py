@@ -8,13 +8,13 @@ steps would nest too deep for the width of a line, a further function continues.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from treecompile.emit.lowering import form_of
 from treecompile.emit.steps import Step
 from treecompile.model import ir
-from treecompile.model.semantics import membership, required_features, threshold
+from treecompile.model.semantics import membership, threshold
 
 NAME_WIDTH = 24  # maximum length of a local variable
 INLINE_WIDTH = 24  # maximum length of a label or a set of categories inside a line
@@ -175,63 +175,3 @@ class GuardClauses(ABC):
         if len(text) <= INLINE_WIDTH or not self.body.labels:
             return text
         return f"CLASSES[{self.body.labels.index(label)}]"
-
-
-# ---------------------------------------------------------------- dividing
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """How a known value chooses its branch of a split.
-
-    A number takes the branch `place` if it is at most `limit`, else the other branch. A
-    category takes its branch in `places`, or `place` if it has none.
-    """
-
-    place: int
-    limit: float | None = None
-    places: Mapping[ir.Category, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class SplitRow:
-    """A split in the table of a tree."""
-
-    feature: ir.Feature
-    column: int  # the column of the feature, among those that are read
-    choice: Choice
-    children: str  # the nodes of its branches: "3, 4"
-    weights: tuple[float, ...]  # of training cases in each branch
-
-
-def tree_table(
-    tree: ir.Tree, decided: Mapping[int, ir.Rule]
-) -> Iterator[str | SplitRow]:
-    """Yield an entry for each node: the rule's id of a leaf, a SplitRow of a split."""
-    columns = {index: column for column, index in enumerate(required_features(tree))}
-    for position, node in enumerate(tree.nodes):
-        if isinstance(node, ir.Leaf):
-            yield decided[position].id
-            continue
-        index = node.branches[0].when.feature
-        feature = tree.features[index]
-        children = ", ".join(str(branch.then) for branch in node.branches)
-        weights = tuple(branch.weight for branch in node.branches)
-        yield SplitRow(
-            feature, columns[index], choice(node, feature), children, weights
-        )
-
-
-def choice(split: ir.Split, feature: ir.Feature) -> Choice:
-    if feature.kind is ir.Kind.NUMERIC:
-        low = next(b for b in split.branches if b.when.op is ir.Op.LE)
-        return Choice(split.branches.index(low), limit=threshold(low.when))
-    named, others = {}, []
-    for place, branch in enumerate(split.branches):
-        inside, chosen, _ = membership(branch.when, feature)
-        if inside:
-            named.update(dict.fromkeys(chosen, place))
-        else:
-            others.append(place)
-    (rest,) = others
-    return Choice(rest, places=named)

@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from treecompile.emit.options import AUTO, DECISION, LAYOUTS, LIST, check_choice
 from treecompile.emit.steps import Step, decision_steps, nest, note
 from treecompile.model import ir
-from treecompile.model.errors import OptionError
 from treecompile.model.evidence import evidence
-from treecompile.model.paths import divisible, outcomes
+from treecompile.model.paths import outcomes
 from treecompile.model.semantics import membership
 from treecompile.model.words import quantity
 from treecompile.regions.region import Region, Regions, rule_regions, where
@@ -75,14 +74,6 @@ def choose(program: ir.Program, asked: str, costs: LanguageCosts) -> CodeLayout:
     """Return the layout that the user asks for; for AUTO, choose one of the two."""
     check_choice("--layout", asked, LAYOUTS)
     body = program.body
-    if divisible(body):
-        if asked == LIST:
-            raise OptionError(
-                "--layout list: the tree divides missing values among its branches,"
-                " which no rule says: learn it with --predict-missing branch, or use"
-                " --layout decision"
-            )
-        return NESTED
     if asked != LIST and isinstance(body, ir.RuleSet) and nest(body) is None:
         return CodeLayout(LIST, note(body))
     if asked == DECISION:

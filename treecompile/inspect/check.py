@@ -15,9 +15,8 @@ import numpy as np
 
 from treecompile.model import ir
 from treecompile.model.display import Display, DisplayTable, Shown, example
-from treecompile.model.errors import TargetError
 from treecompile.model.paths import paths, rule_ids, size
-from treecompile.model.semantics import decider, is_fractional
+from treecompile.model.semantics import decider
 from treecompile.regions.boxes import PAIRS, STEPS, Boxes, SearchBudget
 from treecompile.regions.compact import is_searchable, tested_only
 from treecompile.regions.deciding import deciding
@@ -217,11 +216,6 @@ def _unreachable(rule: str, tests: Sequence[ir.Condition], space: Space) -> Find
 
 def _check_tree(tree: ir.Tree) -> Check:
     """In a tree only leaves that contradict themselves can be found."""
-    if is_fractional(tree):
-        raise TargetError(
-            "cannot check a tree that divides missing values among its branches: turn"
-            " it into rules first, with `treecompile rules`"
-        )
     space = Space(tree.features)
     ids = rule_ids(tree)
     boxes: dict[int, Regions] = {0: {}}  # what the tests leave of each feature

@@ -21,10 +21,9 @@ import numpy as np
 from treecompile.inspect.differences import Diff, Difference
 from treecompile.model import ir
 from treecompile.model.batch import matching, predictions
-from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.errors import OptionError
 from treecompile.model.paths import upwards
 from treecompile.model.semantics import (
-    is_fractional,
     membership,
     predict,
     required_features,
@@ -50,12 +49,6 @@ def diff(
 ) -> Diff:
     """Where two programs answer differently; with a table, for how many of its rows."""
     both = pair(old, new)
-    is_mixing = is_fractional(old.body) or is_fractional(new.body)
-    if is_mixing and old.body != new.body:
-        raise TargetError(
-            "cannot compare a tree that divides missing values among its branches: turn"
-            " it into rules first, with `treecompile rules`"
-        )
     found: dict[Box, Answers] = {}
     is_complete = old.body == new.body
     if not is_complete:

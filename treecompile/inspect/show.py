@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from treecompile.inspect.importance import impurity, measure_of, tree_of
 from treecompile.model import ir, words
-from treecompile.model.evidence import Evidence, divided, of_nodes
+from treecompile.model.evidence import Evidence, of_nodes
 from treecompile.model.paths import rule_ids
 
 LABELS_SHOWN = 5
@@ -86,9 +86,6 @@ def _tree_lines(
         return f"{shown}  {paint(f'({ids[position]}: {said})', ASIDE)}"
 
     yield from branches(tree, answer, _notes(program, rows) if stats else {})
-    if shared := divided(program):
-        said = words.evidence(shared, tree.labels)
-        yield f"divided among several leaves, by a missing or unseen value: {said}"
 
 
 def branches(

@@ -1,8 +1,7 @@
 """Computes the loss of each node, taken as a leaf, on rows that did not grow the tree.
 
 Pruning (`pruning`, `alpha`) compares these losses. A row goes down the tree as in
-prediction: down one branch or, under the fractional policy, in parts down all branches.
-It counts at its leaf and at every node above it.
+prediction, and counts at its leaf and at every node above it.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from treecompile.model.arrays import Array, Floats, Positions
-from treecompile.model.batch import Columns, deciders, holds, unknown
+from treecompile.model.batch import Columns, deciders
 from treecompile.model.ir import Leaf, Split, Tree
-from treecompile.model.semantics import answer, is_fractional
+from treecompile.model.semantics import answer
 
 # For rows at nodes: the node; the row's loss there, 1 for a wrong label or the squared
-# error; and the weight of the part of the row that is there.
+# error; and the weight of the row.
 Losses = tuple[Positions, Floats, Floats]
 
 
@@ -35,16 +34,16 @@ def losses(
 ) -> Iterator[Losses]:
     """Yield the losses of all rows, at their leaves first, then at the nodes above."""
     values, parents = _values(tree), parents_of(tree)
-    rows, nodes, parts = _reached(tree, columns, len(y))
-    if weights is not None:
-        parts = parts * weights[rows]
-    while len(rows):
-        actual, said = y[rows], values[nodes]
-        loss = actual != said if tree.labels else (actual - said) ** 2
-        yield nodes, loss.astype(np.float64), parts
+    nodes = deciders(tree, columns, len(y))
+    if weights is None:
+        weights = np.ones(len(y))
+    while len(nodes):
+        said = values[nodes]
+        loss = y != said if tree.labels else (y - said) ** 2
+        yield nodes, loss.astype(np.float64), weights
         nodes = parents[nodes]
         left = nodes >= 0
-        rows, nodes, parts = rows[left], nodes[left], parts[left]
+        y, nodes, weights = y[left], nodes[left], weights[left]
 
 
 def node_losses(
@@ -52,14 +51,14 @@ def node_losses(
 ) -> list[float]:
     """Return the weighted sum of the losses at each node."""
     sums = np.zeros(len(tree.nodes))
-    for nodes, loss, parts in losses(tree, columns, y, weights):
-        np.add.at(sums, nodes, loss * parts)
+    for nodes, loss, own in losses(tree, columns, y, weights):
+        np.add.at(sums, nodes, loss * own)
     found: list[float] = sums.tolist()
     return found
 
 
 def counted_losses(tree: Tree, counts: Mapping[int, Floats]) -> list[float]:
-    """Return `node_losses` from counts at each leaf, if no row is divided.
+    """Return `node_losses` from counts at each leaf.
 
     The counts are, for labels, the number of rows with each label; for numbers, the
     number of rows, and the sum and the sum of squares of their differences from the
@@ -97,30 +96,3 @@ def _values(tree: Tree) -> Array:
         return np.array(said, dtype=np.float64)
     places = {label: place for place, label in enumerate(tree.labels)}
     return np.array([places[label] for label in said], dtype=np.intp)
-
-
-def _reached(
-    tree: Tree, columns: Columns, rows: int
-) -> tuple[Positions, Positions, Floats]:
-    """Return rows, the leaves that they reach, and the part of each row that does."""
-    if not is_fractional(tree):
-        return np.arange(rows), deciders(tree, columns, rows), np.ones(rows)
-    found: list[tuple[Positions, Positions, Floats]] = []
-    waiting = {0: (np.arange(rows), np.ones(rows))}
-    for position, node in enumerate(tree.nodes):
-        here, parts = waiting.pop(position)
-        if isinstance(node, Leaf):
-            found.append((here, np.full(len(here), position), parts))
-            continue
-        index = node.branches[0].when.feature
-        feature, column = tree.features[index], columns[index]
-        assert column is not None
-        values = column[here]
-        divided = unknown(feature, values)
-        total = sum(branch.weight for branch in node.branches)
-        for branch in node.branches:
-            mask = holds(branch.when, feature, values) | divided
-            share = np.where(divided[mask], branch.weight / total, 1.0)
-            waiting[branch.then] = here[mask], parts[mask] * share
-    whole = [np.concatenate(each) for each in zip(*found, strict=True)]
-    return whole[0], whole[1], whole[2]

@@ -25,7 +25,7 @@ ID3, C45, CART = "id3", "c45", "cart"
 ALGORITHMS = (ID3, C45, CART)
 NONE, PESSIMISTIC, COST_COMPLEXITY = "none", "pessimistic", "cost-complexity"
 REDUCED_ERROR = "reduced-error"
-MAJORITY, FRACTIONAL, BRANCH = "majority", "fractional", "branch"
+MAJORITY, FRACTIONAL = "majority", "fractional"
 CV, ONE_SE = "cv", "1se"  # ways to choose alpha
 EG2, CS_ID3, IDX = "eg2", "cs-id3", "idx"  # measures of gain and cost
 BALANCED = "balanced"  # class weights
@@ -180,15 +180,6 @@ class LearnOptions:
         " or in parts down all branches (`fractional`).",
         "NAME",
         values={ID3: (MAJORITY,), C45: (FRACTIONAL, MAJORITY), CART: (MAJORITY,)},
-        group=MISSING_VALUES,
-    )
-    predict_missing: str = option(
-        BRANCH,
-        "In prediction, rows with a missing value go down the heaviest branch"
-        " (`branch`), or in parts down all branches (`fractional`).",
-        "NAME",
-        choices=(BRANCH, FRACTIONAL),
-        in_database=False,
         group=MISSING_VALUES,
     )
     subset: bool = option(

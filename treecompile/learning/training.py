@@ -40,7 +40,7 @@ from treecompile.measure.cases import Cases, has_answer
 from treecompile.measure.quality import measured, read_cases
 from treecompile.model.batch import Columns
 from treecompile.model.errors import DataError, OptionError
-from treecompile.model.ir import MissingPolicy, Program, Training, Tree
+from treecompile.model.ir import Program, Training, Tree
 from treecompile.model.rounding import rounded_tree
 from treecompile.tables.dataset import (
     Dataset,
@@ -276,8 +276,7 @@ def _grow(
     else:
         learner = id3 if algorithm == ID3 else cart
         tree = learner.learn(expanded.data, limits, progress, options.criterion)
-    policy = MissingPolicy(options.predict_missing)
-    return replace(expanded.restore(tree), missing=policy)
+    return expanded.restore(tree)
 
 
 # ---------------------------------------------------------------- options for learners
@@ -308,7 +307,6 @@ def c45_options_of(options: LearnOptions) -> C45Options:
         is_pruning=chosen(options, "prune", C45) == PESSIMISTIC,
         cf=options.cf,
         is_fractional=chosen(options, "missing", C45) == FRACTIONAL,
-        policy=MissingPolicy(options.predict_missing),
         is_grouping=options.subset,
         costs=costs if options.costs else None,
     )

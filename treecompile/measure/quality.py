@@ -19,7 +19,7 @@ from treecompile.measure.cases import (
 from treecompile.measure.statistics import tallies
 from treecompile.model import ir, words
 from treecompile.model.arrays import Array
-from treecompile.model.batch import Columns, answers, sole_deciders
+from treecompile.model.batch import Columns, answers, deciders
 from treecompile.model.display import (
     Display,
     DisplayTable,
@@ -29,7 +29,7 @@ from treecompile.model.display import (
 )
 from treecompile.model.errors import DataError
 from treecompile.model.evidence import right_rows, rows_of
-from treecompile.model.paths import deciding
+from treecompile.model.paths import outcomes
 from treecompile.model.values import is_boolean, is_missing
 from treecompile.tables.dataset import encode_answers, encode_features
 from treecompile.tables.raw import RawTable
@@ -163,7 +163,7 @@ def evaluate(body: ir.AnyBody, columns: Columns, y: Array) -> Evaluation:
         actual = cases.y.astype(np.intp) if body.labels else cases.y
         quality = measure(body.labels, predicted, actual)
         return Evaluation(quality, (), len(y) - cases.rows, body.labels)
-    where = sole_deciders(body, cases.columns, cases.rows)
+    where = deciders(body, cases.columns, cases.rows)
     predicted = answers(body, cases.columns, cases.rows, where)
     actual = cases.y.astype(np.intp) if body.labels else cases.y
     errors = predicted != actual if body.labels else squared_errors(actual, predicted)
@@ -177,7 +177,7 @@ def summed_up(
 ) -> Evaluation:
     """Make an evaluation from the tallies of all rules."""
     rules = []
-    for rule, tally in zip(deciding(body).values(), counted, strict=True):
+    for rule, tally in zip(outcomes(body).values(), counted, strict=True):
         right = tally.decided - int(tally.errors) if body.labels else 0
         squared_error = 0.0 if body.labels else tally.errors / max(1, tally.decided)
         rules.append(RuleQuality(rule, tally.decided, right, squared_error, tally))

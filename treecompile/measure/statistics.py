@@ -25,7 +25,7 @@ import numpy as np
 from treecompile.measure.cases import Cases
 from treecompile.model import ir
 from treecompile.model.arrays import Array, Floats, Positions
-from treecompile.model.paths import DIVIDED, deciding
+from treecompile.model.paths import outcomes
 
 DEVIATE = 1.959963984540054  # of the normal distribution, for 95 %
 
@@ -33,13 +33,13 @@ DEVIATE = 1.959963984540054  # of the normal distribution, for 95 %
 def tallies(
     body: ir.Body, cases: Cases, where: Positions, errors: Floats
 ) -> tuple[ir.RuleTally, ...]:
-    """Count the rows and errors of each leaf or rule, and of divided rows.
+    """Count the rows and errors of each leaf or rule.
 
-    `where` says what decides each row (see `batch.sole_deciders`), `errors` has the
+    `where` says what decides each row (see `batch.deciders`), `errors` has the
     error of the model's answer. The rules of a tree do not overlap: they decide what
     they match.
     """
-    rules = deciding(body)
+    rules = outcomes(body)
     actual = _class_counts if body.labels else _moments
     known = actual(body, cases.y, where)
     decided = np.bincount(where, minlength=max(rules) + 1)
@@ -80,7 +80,7 @@ def _used(where: Positions) -> tuple[Positions, Positions]:
 def _moments(body: ir.Body, y: Array, where: Positions) -> dict[int, ir.Stats]:
     """Return the moments of rows that each place decides, by distances from answers."""
     places, rows = _used(where)
-    rules = deciding(body)
+    rules = outcomes(body)
     answers = np.array([float(rules[place].value) for place in places.tolist()])
     off = y - answers[rows]
     counts = np.bincount(rows, minlength=len(places))
@@ -121,7 +121,7 @@ def figures(
         return []  # it has no rules
     total = left = sum(tally.decided for tally in counted)
     found = []
-    for rule, tally in zip(deciding(body).values(), counted, strict=True):
+    for rule, tally in zip(outcomes(body).values(), counted, strict=True):
         rows, coverage = tally.matched, _ratio(tally.matched, total)
         made = Figures(rule, rows, coverage, left, tally.decided, tally.errors)
         left -= tally.decided
@@ -134,9 +134,7 @@ def figures(
         made = replace(made, support=_ratio(right, total))
         if rows:
             low, high = wilson(right, rows)
-            usual = 0.0
-            if actual and rule.id != DIVIDED:  # it has no answer of its own
-                usual = actual[body.labels.index(rule.value)]
+            usual = actual[body.labels.index(rule.value)] if actual else 0.0
             lift = _ratio(right / rows * total, usual)
             made = replace(made, confidence=right / rows, low=low, high=high, lift=lift)
         found.append(made)

@@ -14,10 +14,8 @@ import numpy as np
 from treecompile.model import ir
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.model.forests import ZERO, largest_power
-from treecompile.model.paths import divisible, exposed_places, outcomes
+from treecompile.model.paths import outcomes
 from treecompile.model.semantics import (
-    certain,
-    is_fractional,
     members,
     membership,
     places,
@@ -43,13 +41,6 @@ def holds(condition: ir.Condition, feature: ir.Feature, column: Array) -> Mask:
     return truth[column]
 
 
-def unknown(feature: ir.Feature, column: Array) -> Mask:
-    """Where a value is missing or an unseen category."""
-    if feature.kind is ir.Kind.NUMERIC:
-        return np.isnan(column)
-    return (column < 0) | (column >= len(feature.categories))
-
-
 def answers(
     body: ir.AnyBody, columns: Columns, rows: int, where: Positions | None = None
 ) -> Array:
@@ -59,10 +50,6 @@ def answers(
     """
     if isinstance(body, ir.Forest):
         return forest_answers(body, margins(body, columns, rows))
-    if is_fractional(body):
-        mixed = distributions(body, columns, rows)
-        # argmax takes the first at a tie
-        return mixed.argmax(axis=1) if body.labels else mixed[:, 0]
     decided = outcomes(body)
     table = np.zeros(max(decided) + 1, dtype=np.intp if body.labels else np.float64)
     for position, rule in decided.items():
@@ -88,60 +75,11 @@ def shares(body: ir.AnyBody, columns: Columns, rows: int) -> Floats:
         if found.shape[1] == 1:
             found = np.hstack([1 - found, found])
         return _rounded(body, found)
-    if is_fractional(body):
-        return distributions(body, columns, rows)
     decided = outcomes(body)
     table = np.zeros((max(decided) + 1, len(body.labels)))
     for position, rule in decided.items():
         table[position] = probabilities(rule.stats)
     return table[deciders(body, columns, rows)]
-
-
-def distributions(tree: ir.Tree, columns: Columns, rows: int) -> Floats:
-    """`semantics.distribution` for each row, under the fractional policy."""
-    waiting: dict[int, Positions] = {0: np.arange(rows)}
-    passed: dict[int, tuple[Mask, list[Mask]]] = {}  # divided rows, rows of branches
-    for position, node in enumerate(tree.nodes):
-        if isinstance(node, ir.Leaf):
-            continue
-        here = waiting[position]
-        index = node.branches[0].when.feature
-        column = columns[index]
-        assert column is not None
-        values = column[here]
-        divided = unknown(tree.features[index], values)
-        masks = []
-        for branch in node.branches:
-            mask = holds(branch.when, tree.features[index], values) | divided
-            masks.append(mask)
-            waiting[branch.then] = here[mask]
-        passed[position] = divided, masks
-    found: dict[int, Floats] = {}
-    for position in reversed(range(len(tree.nodes))):
-        node = tree.nodes[position]
-        if isinstance(node, ir.Leaf):
-            here = waiting.pop(position)
-            found[position] = np.tile(certain(node), (len(here), 1))
-        else:
-            below = [found.pop(branch.then) for branch in node.branches]
-            found[position] = _mixed(node, *passed.pop(position), below)
-    return found[0]
-
-
-def _mixed(
-    split: ir.Split, divided: Mask, masks: Sequence[Mask], below: Sequence[Floats]
-) -> Floats:
-    """The shares of the rows of a split, from those of its branches."""
-    result = np.empty((len(divided), below[0].shape[1]))
-    sums = np.zeros((int(divided.sum()), result.shape[1]))
-    total = 0.0
-    with np.errstate(over="ignore", invalid="ignore"):
-        for branch, mask, found in zip(split.branches, masks, below, strict=True):
-            result[mask] = found
-            sums += branch.weight * found[divided[mask]]
-            total += branch.weight
-        result[divided] = sums / total
-    return result
 
 
 def deciders(body: ir.Body, columns: Columns, rows: int) -> Positions:
@@ -154,14 +92,6 @@ def deciders(body: ir.Body, columns: Columns, rows: int) -> Positions:
         found[matching(rule.conditions, body.features, columns, left)] = position
         left = left[found[left] == len(body.rules)]
     return found
-
-
-def sole_deciders(body: ir.Body, columns: Columns, rows: int) -> Positions:
-    """The place of each row in `paths.deciding`: divided rows have one of their own."""
-    if not divisible(body):
-        return deciders(body, columns, rows)
-    tree, places = exposed_places(body)
-    return np.array(places)[deciders(tree, columns, rows)]
 
 
 def _leaves(tree: ir.Tree, columns: Columns, rows: int) -> Positions:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from math import fsum, hypot, isfinite
 
 from treecompile.model import ir
-from treecompile.model.paths import DIVIDED, deciding, divisible, outcomes, upwards
+from treecompile.model.paths import outcomes, upwards
 from treecompile.model.referral import refer_label
 from treecompile.model.semantics import answer, leaf_positions
 
@@ -42,25 +42,20 @@ class Evidence:
 
 def evidence(program: ir.Program) -> dict[int, Evidence]:
     """The evidence of each leaf or rule, by its position as in `paths.outcomes`."""
-    rules = outcomes(program.body)
-    found = _of_deciding(program, deciding(program.body))
-    return {position: found[position] for position in rules}
+    return _of_rules(program, outcomes(program.body))
 
 
 def by_id(
     program: ir.Program, rules: Mapping[int, ir.Rule] | None = None
 ) -> dict[str, Evidence]:
-    """The same by the id of the rule; divided rows have the id DIVIDED.
-
-    If some `rules` are given, it is that of these, and of divided rows.
-    """
-    rules = deciding(program.body, rules)
-    found = _of_deciding(program, rules)
+    """The same by the id of the rule: of all, or of some `rules`."""
+    rules = outcomes(program.body) if rules is None else rules
+    found = _of_rules(program, rules)
     return {rules[position].id: each for position, each in found.items()}
 
 
 def rows_of_leaves(program: ir.Program, tree: ir.Tree) -> dict[int, float]:
-    """How many rows each leaf decides, in reading order; then the divided rows."""
+    """How many rows each leaf decides, in reading order."""
     _, tallies = counted_rows(program)
     if tallies:
         rows = [float(tally.decided) for tally in tallies]
@@ -71,12 +66,6 @@ def rows_of_leaves(program: ir.Program, tree: ir.Tree) -> dict[int, float]:
         assert isinstance(leaf, ir.Leaf)
         found[position] = leaf.stats.weight if leaf.weight else 0.0
     return found
-
-
-def divided(program: ir.Program) -> Evidence | None:
-    """Of the rows that a tree divides among several leaves; None if unknown or none."""
-    found = by_id(program).get(DIVIDED)
-    return found if found is not None and found.rows else None
 
 
 def counted_rows(program: ir.Program) -> tuple[str, Sequence[ir.RuleTally]]:
@@ -91,9 +80,7 @@ def counted_rows(program: ir.Program) -> tuple[str, Sequence[ir.RuleTally]]:
     return "validation", training.validation_rules
 
 
-def _of_deciding(
-    program: ir.Program, rules: Mapping[int, ir.Rule]
-) -> dict[int, Evidence]:
+def _of_rules(program: ir.Program, rules: Mapping[int, ir.Rule]) -> dict[int, Evidence]:
     labels, refers = program.body.labels, refer_label(program)
     _, tallies = counted_rows(program)
     if tallies:
@@ -109,10 +96,10 @@ def _of_deciding(
 
 
 def _places(body: ir.Body) -> Iterable[int]:
-    """The positions that rows are counted for, as in `paths.deciding`."""
+    """The positions that rows are counted for, as in `paths.outcomes`."""
     if isinstance(body, ir.RuleSet):
         return range(len(body.rules) + 1)
-    return [*leaf_positions(body), *[len(body.nodes)] * divisible(body)]
+    return leaf_positions(body)
 
 
 def _counted(tally: ir.RuleTally, labels: Sequence[ir.Label]) -> Evidence:
@@ -143,7 +130,7 @@ NOTHING = Evidence(0.0, 0.0)
 
 
 def total(program: ir.Program) -> Evidence:
-    """All rows together, divided ones included; NOTHING if they are not known.
+    """All rows together; NOTHING if they are not known.
 
     Rules that were edited may have lost some of their weights, so weights of rules say
     nothing about all rows.
@@ -151,8 +138,7 @@ def total(program: ir.Program) -> Evidence:
     body = program.body
     _, tallies = counted_rows(program)
     if tallies:
-        found = _of_deciding(program, deciding(body))
-        return joined(found.values(), len(body.labels))
+        return joined(evidence(program).values(), len(body.labels))
     if isinstance(body, ir.Tree):
         return _weighed_node(body.nodes[0], body)
     rows = program.training.rows if program.training else 0
@@ -160,10 +146,7 @@ def total(program: ir.Program) -> Evidence:
 
 
 def of_nodes(program: ir.Program, tree: ir.Tree) -> list[Evidence]:
-    """The evidence of each node of the tree: a split has the rows of its leaves.
-
-    Only the root of a tree that divides rows also has those.
-    """
+    """The evidence of each node of the tree: a split has the rows of its leaves."""
     own, labels = evidence(program), len(tree.labels)
     _, tallies = counted_rows(program)
     found = [NOTHING] * len(tree.nodes)
@@ -175,8 +158,6 @@ def of_nodes(program: ir.Program, tree: ir.Tree) -> list[Evidence]:
             found[position] = joined((found[b.then] for b in node.branches), labels)
         else:
             found[position] = _weighed_node(node, tree)
-    if tallies and divisible(tree):
-        found[0] = total(program)
     return found
 
 

@@ -121,19 +121,11 @@ class Split:
 Node = Leaf | Split
 
 
-class MissingPolicy(StrEnum):
-    """What a tree does with a missing or unseen value."""
-
-    BRANCH = "branch"  # it takes the branch whose condition says so
-    FRACTIONAL = "fractional"  # it takes every branch, in proportion to their weights
-
-
 @dataclass(frozen=True, slots=True)
 class Tree:
     features: tuple[Feature, ...]
     labels: tuple[Label, ...]  # in label order; empty for regression
     nodes: tuple[Node, ...]
-    missing: MissingPolicy = MissingPolicy.BRANCH
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,8 +260,7 @@ class Training:
     columns: tuple[ColumnSummary, ...]  # one for each feature
     quality: Quality | None = None
     validation: Quality | None = None
-    # One for each leaf in reading order, or each rule and the default; a tree that
-    # divides rows has a last one for these. Empty: not known.
+    # One for each leaf in reading order, or each rule and the default; (): not known.
     rules: tuple[RuleTally, ...] = ()
     validation_rules: tuple[RuleTally, ...] = ()
     estimate: Estimate | None = None

@@ -1,27 +1,13 @@
-"""The leaves of a tree as rules: the path to each, its id, its statistics.
-
-A row is divided if it comes to a split on an unknown value and the tree is fractional.
-Then several rules share the decision, and its id is "divided".
-"""
+"""The leaves of a tree as rules: the path to each, its id, its statistics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import TypeGuard
+from collections.abc import Iterator
 
 from treecompile.model import ir
-from treecompile.model.semantics import (
-    answer,
-    certain,
-    is_fractional,
-    is_missing,
-    leaf_positions,
-    negate,
-)
+from treecompile.model.semantics import answer, is_missing, leaf_positions
 
 DEFAULT_ID = "default"
-DIVIDED = "divided"
 
 
 def rule_ids(tree: ir.Tree) -> dict[int, str]:
@@ -50,27 +36,6 @@ def default_rule(tree: ir.Tree) -> ir.Rule:
     return ir.Rule(DEFAULT_ID, (), answer(root, tree.labels), root, 0.0)
 
 
-def stand_ins(tree: ir.Tree) -> dict[int, ir.Stats]:
-    """Statistics for leaves of a fractional tree that no case reached, as rules.
-
-    Where shares are added up such a leaf adds only its class. As a rule of its own, it
-    has the statistics of its parent.
-    """
-    if not is_fractional(tree):
-        return {}
-    return {
-        branch.then: split.stats
-        for split in tree.nodes
-        if isinstance(split, ir.Split)
-        for branch in split.branches
-        if _is_empty(tree.nodes[branch.then], answer(split.stats, tree.labels))
-    }
-
-
-def _is_empty(node: ir.Node, usual: ir.Label) -> bool:
-    return isinstance(node, ir.Leaf) and not node.weight and node.value == usual
-
-
 def outcomes(body: ir.Body) -> dict[int, ir.Rule]:
     """The rule of each position that decides (see `semantics.decider`).
 
@@ -84,22 +49,6 @@ def outcomes(body: ir.Body) -> dict[int, ir.Rule]:
         assert isinstance(leaf, ir.Leaf)
         result[position] = ir.Rule(identity, (), leaf.value, leaf.stats, leaf.weight)
     return result
-
-
-def deciding(
-    body: ir.Body, rules: Mapping[int, ir.Rule] | None = None
-) -> dict[int, ir.Rule]:
-    """The rules that whole rows are counted for, by position: all, or some `rules`.
-
-    A row that a tree divides is counted for no leaf, but for a rule of its own behind
-    the last node.
-    """
-    found = outcomes(body) if rules is None else dict(rules)
-    if divisible(body):
-        root = body.nodes[0].stats
-        value = answer(root, body.labels)
-        found[len(body.nodes)] = ir.Rule(DIVIDED, (), value, root, 0.0)
-    return found
 
 
 KINDS = {ir.Tree: "tree", ir.RuleSet: "rules", ir.Forest: "forest"}
@@ -165,31 +114,6 @@ def size(body: ir.AnyBody) -> str:
     return f"{count:,} rule{'s' * (count != 1)}{tests}"
 
 
-# ---------------------------------------------------------------- trees that divide
-
-
-def divisible(body: ir.AnyBody) -> TypeGuard[ir.Tree]:
-    """Whether the body divides some row."""
-    return is_fractional(body) and isinstance(body.nodes[0], ir.Split)
-
-
-def settled(body: ir.Body) -> ir.Body:
-    """The same body, with the leaves of a dividing tree labelled by their shares.
-
-    Such a tree answers by shares, not by the values of its leaves. The two may differ
-    in a leaf made by hand, or where the shares tie but the counts do not.
-    """
-    if not is_fractional(body) or not body.labels:
-        return body
-    nodes = []
-    for node in body.nodes:
-        if isinstance(node, ir.Leaf):
-            shares = certain(node)
-            node = replace(node, value=body.labels[shares.index(max(shares))])
-        nodes.append(node)
-    return replace(body, nodes=tuple(nodes))
-
-
 def unknown(index: int, feature: ir.Feature) -> ir.Condition:
     """The condition "the value is missing or unseen"."""
     match feature.kind:
@@ -198,45 +122,3 @@ def unknown(index: int, feature: ir.Feature) -> ir.Condition:
         case ir.Kind.ORDINAL:  # no category is above the last one
             return ir.Condition(index, ir.Op.GT, feature.categories[-1], missing=True)
     return ir.Condition(index, ir.Op.NOT_IN, feature.categories, missing=True)
-
-
-def exposed(tree: ir.Tree) -> tuple[ir.Tree, dict[int, ir.Rule]]:
-    """A tree that asks before each split if its value is known, with a leaf for "no".
-
-    It divides no row. The rules are those of its leaves; where the given tree divides a
-    row, the id is DIVIDED.
-    """
-    moved, count = [], 0  # the new position of each node
-    for node in tree.nodes:
-        moved.append(count)
-        count += 3 if isinstance(node, ir.Split) else 1
-    decided = outcomes(tree)
-    nodes: list[ir.Node] = []
-    rules: dict[int, ir.Rule] = {}
-    for position, (node, at) in enumerate(zip(tree.nodes, moved, strict=True)):
-        if isinstance(node, ir.Leaf):
-            rules[at] = decided[position]
-            nodes.append(node)
-            continue
-        index = node.branches[0].when.feature
-        test = unknown(index, tree.features[index])
-        asked = (ir.Branch(test, at + 1, 0.0), ir.Branch(negate(test), at + 2, 0.0))
-        value = answer(node.stats, tree.labels)
-        rules[at + 1] = ir.Rule(DIVIDED, (), value, node.stats, 0.0)
-        branches = tuple(replace(b, then=moved[b.then]) for b in node.branches)
-        nodes += [
-            ir.Split(asked, node.stats, 0.0),
-            ir.Leaf(value, node.stats, 0.0),
-            replace(node, branches=branches),
-        ]
-    return replace(tree, nodes=tuple(nodes), missing=ir.MissingPolicy.BRANCH), rules
-
-
-def exposed_places(tree: ir.Tree) -> tuple[ir.Tree, list[int]]:
-    """The same tree, and the place in `deciding` of each of its nodes (0: of none)."""
-    made, rules = exposed(tree)
-    place_of = {rule.id: place for place, rule in deciding(tree).items()}
-    places = [0] * len(made.nodes)
-    for position, rule in rules.items():
-        places[position] = place_of[rule.id]
-    return made, places

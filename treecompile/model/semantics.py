@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import inf
-from typing import TypeGuard
 
 from treecompile.model import ir
 
@@ -174,62 +173,6 @@ def is_unknown(feature: ir.Feature, value: ir.Value) -> bool:
     return feature.kind is not ir.Kind.NUMERIC and value not in feature.categories
 
 
-def is_fractional(body: ir.AnyBody) -> TypeGuard[ir.Tree]:
-    """Whether an unknown value is divided among the branches of a split."""
-    return isinstance(body, ir.Tree) and body.missing is ir.MissingPolicy.FRACTIONAL
-
-
-def distribution(tree: ir.Tree, row: ir.Row) -> tuple[float, ...]:
-    """The share of each label for a row; for a regression, the estimate alone.
-
-    Under the fractional policy, a split on an unknown value gives the weighted mean of
-    its branches: the sum of weight x share, in branch order, over the sum of weights.
-    """
-    followed: dict[int, tuple[int, ...]] = {}  # the children that the row goes on to
-    waiting = [0]
-    while waiting:
-        position = waiting.pop()
-        node = tree.nodes[position]
-        followed[position] = _followed(tree, node, row)
-        waiting.extend(followed[position])
-    shares: dict[int, tuple[float, ...]] = {}
-    for position in sorted(followed, reverse=True):  # children come after parents
-        node = tree.nodes[position]
-        if isinstance(node, ir.Leaf):
-            shares[position] = certain(node)
-        elif len(followed[position]) > 1:
-            shares[position] = _mixed(node, shares)
-        else:
-            shares[position] = shares[followed[position][0]]
-    return shares[0]
-
-
-def _followed(tree: ir.Tree, node: ir.Node, row: ir.Row) -> tuple[int, ...]:
-    if isinstance(node, ir.Leaf):
-        return ()
-    index = node.branches[0].when.feature
-    if is_fractional(tree) and is_unknown(tree.features[index], row[index]):
-        return tuple(branch.then for branch in node.branches)
-    return (taken(tree, node, row),)
-
-
-def certain(leaf: ir.Leaf) -> tuple[float, ...]:
-    """The share of each label in a leaf, or its number."""
-    if isinstance(leaf.stats, ir.ClassCounts):
-        return probabilities(leaf.stats)
-    assert isinstance(leaf.value, float)
-    return (leaf.value,)
-
-
-def _mixed(split: ir.Split, shares: dict[int, tuple[float, ...]]) -> tuple[float, ...]:
-    sums, total = [0.0] * len(shares[split.branches[0].then]), 0.0
-    for branch in split.branches:
-        total += branch.weight
-        for label, share in enumerate(shares[branch.then]):
-            sums[label] += branch.weight * share
-    return tuple(part / total for part in sums)
-
-
 def leaf_positions(tree: ir.Tree) -> Iterator[int]:
     """The leaves in reading order: depth first, in the order of the branches."""
     nodes, stack = tree.nodes, [0]
@@ -245,8 +188,7 @@ def leaf_positions(tree: ir.Tree) -> Iterator[int]:
 def decider(body: ir.Body, row: ir.Row) -> int:
     """The position of the leaf or rule that decides a row.
 
-    The default has the position after the last rule. Under the fractional policy
-    several leaves may share the decision; this is the one that the conditions lead to.
+    The default has the position after the last rule.
     """
     if isinstance(body, ir.RuleSet):
         for position, rule in enumerate(body.rules):
@@ -264,9 +206,6 @@ def decider(body: ir.Body, row: ir.Row) -> int:
 
 def predict(body: ir.Body, row: ir.Row) -> ir.Label:
     """The answer to one row."""
-    if is_fractional(body):
-        shares = distribution(body, row)
-        return body.labels[shares.index(max(shares))] if body.labels else shares[0]
     position = decider(body, row)
     if isinstance(body, ir.RuleSet):
         return (*body.rules, body.default)[position].value

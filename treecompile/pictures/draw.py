@@ -11,7 +11,6 @@ from math import inf
 from treecompile.model import words
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Leaf, Program, RuleSet, Tree
-from treecompile.model.semantics import is_fractional
 from treecompile.pictures import svg
 from treecompile.pictures.bars import bar
 from treecompile.pictures.boxes import HIGH, LABEL, PADDING, Box, boxes_of
@@ -24,7 +23,6 @@ from treecompile.rules.trail import trail
 
 LIT = 3.0  # the width of the lines of a lit path
 ROUNDED = "thresholds are rounded: point at one to see it in full"
-DIVIDED = "missing and unseen values are divided among the branches"
 
 
 def draw(
@@ -44,7 +42,7 @@ def draw(
     palette = Palette(tree.labels, answers, boxes[0].rows)
     wide, high = place(boxes, layout)
     said = followed.sentence if followed else ""
-    notes = _notes(tree, boxes)
+    notes = _notes(boxes)
     head, least, top = header(program, palette, said, notes, wide)
     left = MARGIN + max(0.0, (least - wide) / 2 if layout == DOWN else 0.0)
     for box in boxes:
@@ -87,11 +85,11 @@ def _laid_out(
         deepest = drawn - 1
 
 
-def _notes(tree: Tree, boxes: list[Box]) -> list[str]:
+def _notes(boxes: list[Box]) -> list[str]:
     is_rounded = any(box.is_rounded for box in boxes)
     hidden = sum(box.hidden for box in boxes)
     notes = [f"{hidden:,} leaves are summarised, in dashed boxes"] if hidden else []
-    return notes + [ROUNDED] * is_rounded + [DIVIDED] * is_fractional(tree)
+    return notes + [ROUNDED] * is_rounded
 
 
 def _edge(box: Box, layout: str) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from treecompile.model.ir import Body, Condition, Leaf, Rule, RuleSet, Split, Tree
-from treecompile.model.paths import default_rule, paths, rule_ids, stand_ins
+from treecompile.model.paths import default_rule, paths, rule_ids
 from treecompile.model.sharing import Group, SharedPath
 from treecompile.regions.region import intersect
 from treecompile.rules.passes.merge import merge
@@ -112,13 +112,12 @@ def _rules(
     ids: Mapping[int, str] | None = None,
 ) -> RuleSet:
     """Make a rule of each leaf that has a path; of the leaves in `ids`, if given."""
-    borrowed = stand_ins(tree)
     rules = []
     for position, identity in (ids or rule_ids(tree)).items():
         conditions = path(position)
         if conditions is not None:
             leaf = tree.nodes[position]
             assert isinstance(leaf, Leaf)
-            stats = borrowed.get(position, leaf.stats)
-            rules.append(Rule(identity, conditions, leaf.value, stats, leaf.weight))
+            rule = Rule(identity, conditions, leaf.value, leaf.stats, leaf.weight)
+            rules.append(rule)
     return RuleSet(tree.features, tree.labels, tuple(rules), default_rule(tree))

@@ -1,8 +1,6 @@
 """Turns a program into one of rules, simplified or post-pruned.
 
-Each result is a new model with its own hash. A tree may divide a row with a missing
-value among several branches. Its rules cannot: they send the row down one branch, and a
-note says so.
+Each result is a new model with its own hash.
 """
 
 from __future__ import annotations
@@ -15,7 +13,6 @@ from treecompile.measure.quality import measured, read_cases
 from treecompile.model import ir
 from treecompile.model.errors import OptionError
 from treecompile.model.rounding import rounded
-from treecompile.model.semantics import is_fractional
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import SIMPLIFYING_PASSES, apply_rule_passes
 from treecompile.rules.passes.merge import merge
@@ -43,10 +40,9 @@ def simplify(program: ir.Program) -> ir.Program:
         return program
     training = program.training
     if training is not None:
-        is_same = not is_fractional(program.body) and _decide_same(rules, body)
+        is_same = _decide_same(rules, body)
         training = _with_valid_tallies(training, len(body.rules) if is_same else None)
-    simplified = replace(program, body=body, training=training)
-    return _without_estimate(simplified) if is_fractional(program.body) else simplified
+    return replace(program, body=body, training=training)
 
 
 def with_rounded_answers(program: ir.Program, digits: int) -> ir.Program:
@@ -94,16 +90,6 @@ def _with_valid_tallies(training: ir.Training, rules: int | None) -> ir.Training
     )
 
 
-def flattening_notes(program: ir.Program) -> tuple[str, ...]:
-    """Return notes for the user about rules that were made of a program."""
-    if not is_fractional(program.body):
-        return ()
-    return (
-        "the tree divides missing and unseen values among the branches; the rules send"
-        " them down one branch, so they are another model",
-    )
-
-
 def prune_by(
     program: ir.Program,
     how: str,
@@ -143,16 +129,11 @@ def pruned_rules(
         body = c45rules(rules, cases, cf, progress=progress, tests=tests)
     options = {**dict(program.options), OPTION: how}
     body = _as_round(body, program)
-    pruned = replace(program, body=body, options=tuple(options.items()))
-    return _without_estimate(pruned)
-
-
-def _without_estimate(program: ir.Program) -> ir.Program:
-    """Drop the estimate of a tree's quality: the new model decides otherwise."""
     training = program.training
-    if training is None:
-        return program
-    return replace(program, training=replace(training, estimate=None))
+    if training is not None:  # the estimate was that of the tree
+        training = replace(training, estimate=None)
+    options_of = tuple(options.items())
+    return replace(program, body=body, options=options_of, training=training)
 
 
 def prune(
@@ -176,7 +157,7 @@ def pruning_notes(
     program: ir.Program, how: str, rows: int, left_out: int
 ) -> tuple[str, ...]:
     """Return notes for the user about the pruned rules and the rows used."""
-    notes = [*flattening_notes(program)]
+    notes = []
     training = program.training
     if how == C45RULES and training is not None and training.rows != rows:
         notes.append(

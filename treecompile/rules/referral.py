@@ -24,7 +24,6 @@ from treecompile.model.evidence import evidence
 from treecompile.model.paths import outcomes, unknown
 from treecompile.model.referral import LABEL, WHEN, refer_label
 from treecompile.model.semantics import (
-    is_fractional,
     is_missing,
     negate,
     probabilities,
@@ -39,10 +38,6 @@ MISSING, UNSEEN, BELOW, FEWER = "missing", "unseen", "below", "fewer"
 UNCOUNTED = (
     "the rows that are referred were not counted: treecompile evaluate MODEL DATA"
     " counts them"
-)
-UNDIVIDED = (
-    "missing values are referred and no longer divided; an unseen category takes the"
-    " branch of all other values"
 )
 
 AnyRule = TypeVar("AnyRule", ir.Leaf, ir.Rule)
@@ -75,7 +70,6 @@ def refer(
     made = widened(program, how.label)
     notes = []
     if how.missing or how.unseen:
-        notes += [UNDIVIDED] * is_fractional(program.body)
         made = uncounted(replace(made, body=_guarded(made.body, how)))
         made = measure(made) if measure else made
     weak = _weak(made, how)
@@ -122,12 +116,6 @@ def referral(options: ReferOptions, program: ir.Program) -> Referral:
             raise OptionError(
                 f"--refer {text!r}: expected missing, unseen, below=SHARE or fewer=ROWS"
             )
-    is_divided = is_fractional(program.body)
-    if is_divided and UNSEEN in found and MISSING not in found:
-        raise OptionError(
-            "--refer unseen: the tree divides missing and unseen values alike: add"
-            " --refer missing"
-        )
     return Referral(
         _label(options.refer_label, labels),
         missing=MISSING in found,
@@ -248,7 +236,7 @@ def _guarded_tree(tree: ir.Tree, how: Referral) -> ir.Tree:
                 nodes += _guard(node, tests[position], moved[position], tree, how)
             node = replace(node, branches=branches)
         nodes.append(node)
-    return replace(tree, nodes=tuple(nodes), missing=ir.MissingPolicy.BRANCH)
+    return replace(tree, nodes=tuple(nodes))
 
 
 def _guard(

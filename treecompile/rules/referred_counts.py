@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from treecompile.model import ir
-from treecompile.model.paths import divisible, outcomes
+from treecompile.model.paths import outcomes
 
 
 def widened(program: ir.Program, label: ir.Label) -> ir.Program:
@@ -70,8 +70,6 @@ def recounted(program: ir.Program, body: ir.Body, weak: Collection[int]) -> ir.P
     made = replace(program, body=body)
     if training is None or not weak:
         return made
-    if divisible(body):  # a divided row may change its answer
-        return uncounted(made)
     former = {
         at: body.labels.index(rule.value)
         for at, (place, rule) in enumerate(outcomes(program.body).items())

@@ -8,12 +8,9 @@ from typing import Any
 
 from treecompile.model import ir, values, words
 from treecompile.model.errors import DataError
-from treecompile.model.paths import DIVIDED, outcomes, paths
+from treecompile.model.paths import outcomes, paths
 from treecompile.model.semantics import (
     decider,
-    distribution,
-    is_fractional,
-    is_unknown,
     predict,
     probabilities,
     required_features,
@@ -36,7 +33,7 @@ class Trail:
 
     answer: ir.Label
     shares: tuple[float, ...]  # the probability of each label; empty for a number
-    rule: str  # the id of the rule that decides, or DIVIDED
+    rule: str  # the id of the rule that decides
     passed: frozenset[int]  # the nodes of a tree that the row reaches
     sentence: str  # R3: if wind = strong then play = no (2 of 2 cases)
 
@@ -48,11 +45,8 @@ def trail(program: ir.Program, values_by_name: Mapping[str, Any]) -> Trail:
         place = decider(body, row)
         rule, passed = outcomes(body)[place], frozenset[int]()
     else:
-        passed = _passed(body, row)
-        leaves = [p for p in sorted(passed) if isinstance(body.nodes[p], ir.Leaf)]
-        if len(leaves) > 1:
-            return _divided(program, body, row, passed, len(leaves))
-        rule = _with_path(body, leaves[0])
+        way = _way(body, row)
+        rule, passed = _with_path(body, way[-1]), frozenset(way)
     rules = ir.RuleSet(body.features, body.labels, (), rule)
     said = words.evidence_by_id(program)[rule.id]
     sentence = words.sentence(rule, rules, program.target, said)
@@ -60,21 +54,12 @@ def trail(program: ir.Program, values_by_name: Mapping[str, Any]) -> Trail:
     return Trail(predict(body, row), shares, rule.id, passed, sentence)
 
 
-def _passed(tree: ir.Tree, row: ir.Row) -> frozenset[int]:
-    """Return the nodes that a row reaches; a divided row reaches several leaves."""
-    found, waiting = set(), [0]
-    while waiting:
-        position = waiting.pop()
-        found.add(position)
-        node = tree.nodes[position]
-        if isinstance(node, ir.Leaf):
-            continue
-        index = node.branches[0].when.feature
-        if is_fractional(tree) and is_unknown(tree.features[index], row[index]):
-            waiting += [branch.then for branch in node.branches]
-        else:
-            waiting.append(taken(tree, node, row))
-    return frozenset(found)
+def _way(tree: ir.Tree, row: ir.Row) -> list[int]:
+    """Return the nodes that a row passes, from the root to its leaf."""
+    way = [0]
+    while isinstance(node := tree.nodes[way[-1]], ir.Split):
+        way.append(taken(tree, node, row))
+    return way
 
 
 def _with_path(tree: ir.Tree, position: int) -> ir.Rule:
@@ -84,34 +69,6 @@ def _with_path(tree: ir.Tree, position: int) -> ir.Rule:
     for group in words.by_feature(paths(tree)[position]):
         tests += intersect(group, tree.features[group[0].feature]) or ()
     return ir.Rule(found.id, tuple(tests), found.value, found.stats, found.weight)
-
-
-def _divided(
-    program: ir.Program,
-    tree: ir.Tree,
-    row: ir.Row,
-    passed: frozenset[int],
-    leaves: int,
-) -> Trail:
-    answer, shares = predict(tree, row), distribution(tree, row)
-    certainty = f" ({100 * max(shares):.1f} %)" if tree.labels else ""
-    said = f"{words.name(program.target)} = {words.value(answer)}{certainty}"
-    unknown = [
-        words.name(tree.features[index].name)
-        for index in _tested(tree, passed)
-        if is_unknown(tree.features[index], row[index])
-    ]
-    sentence = (
-        f"{DIVIDED}: {said}, shared by {leaves} leaves; unknown: {', '.join(unknown)}"
-    )
-    return Trail(answer, shares if tree.labels else (), DIVIDED, passed, sentence)
-
-
-def _tested(tree: ir.Tree, passed: frozenset[int]) -> list[int]:
-    """Return the features that the passed nodes test, in column order."""
-    nodes = (tree.nodes[position] for position in passed)
-    splits = (node for node in nodes if isinstance(node, ir.Split))
-    return sorted({split.branches[0].when.feature for split in splits})
 
 
 # ---------------------------------------------------------------- values

@@ -247,7 +247,6 @@ class TreeClassifier(_Weighted, _Classifier):
         alpha_folds: int = 10,
         cf: float = 0.25,
         missing: str | None = None,
-        predict_missing: str = "branch",
         subset: bool = False,
         one_hot: bool | Sequence[str] | None = None,
         costs: Mapping[str, float] | None = None,
@@ -271,7 +270,6 @@ class TreeClassifier(_Weighted, _Classifier):
         self.alpha_folds = alpha_folds
         self.cf = cf
         self.missing = missing
-        self.predict_missing = predict_missing
         self.subset = subset
         self.one_hot = one_hot
         self.costs = costs
@@ -306,7 +304,6 @@ class TreeRegressor(RegressorMixin, _Weighted, _Estimator):
         prune: str | None = None,
         ccp_alpha: float | str | None = None,
         alpha_folds: int = 10,
-        predict_missing: str = "branch",
         one_hot: bool | Sequence[str] | None = None,
         round: int | None = None,
         validation_fraction: float = 0.0,
@@ -321,7 +318,6 @@ class TreeRegressor(RegressorMixin, _Weighted, _Estimator):
         self.prune = prune
         self.ccp_alpha = ccp_alpha
         self.alpha_folds = alpha_folds
-        self.predict_missing = predict_missing
         self.one_hot = one_hot
         self.round = round
         self.validation_fraction = validation_fraction

@@ -20,7 +20,7 @@ from treecompile.emit.steps import nest
 from treecompile.model.collector import paused
 from treecompile.model.ir import Body, Condition, Kind, Row, RuleSet, Tree, Value
 from treecompile.model.paths import leaf_count
-from treecompile.model.semantics import is_unknown, required_features, threshold
+from treecompile.model.semantics import required_features, threshold
 from treecompile.regions.space import Box, unseen
 from treecompile.verify.axes import DOUBLES, Grid, NumberProbes, below, twins
 from treecompile.verify.constants import Constants, as_double
@@ -51,13 +51,11 @@ def probe_rows(
     *,
     answer: Callable[[int], object] = lambda decider: decider,
     numbers: NumberProbes = DOUBLES,
-    scattered: bool = False,
 ) -> ProbeRows:
     """Return the rows to try on a model and its artefact.
 
     `answer` maps each deciding position to the artefact's answer: an error between two
-    positions with the same answer does not show. With `scattered`, a part of the rows
-    has several unknown values at once.
+    positions with the same answer does not show.
     """
     around = Grid(body, constants, numbers)
     required = set(required_features(body))
@@ -69,8 +67,7 @@ def probe_rows(
     # Where rules are emitted as one nested decision, an artefact errs at its questions.
     nested = None if isinstance(body, Tree) else nest(body)
     if nested is None:
-        probing = Probing(body, around, budget, dice, answer)
-        return probing.result(budget // 4 if scattered else 0)
+        return Probing(body, around, budget, dice, answer).result()
     rules = nested.outcomes
     probing = Probing(
         nested.tree, around, budget, dice, lambda leaf: answer(rules[leaf])
@@ -116,12 +113,11 @@ class Probing:
         self.cells = 0  # how many exist, as far as is known
 
     @paused()
-    def result(self, scattered: int = 0) -> ProbeRows:
+    def result(self) -> ProbeRows:
         # A budget that is too small for everything is shared between cells and edges.
-        self.cover_cells((self.budget - scattered) // 2)
-        edges, covered = self.cover_edges(self.budget - scattered - len(self.places))
+        self.cover_cells(self.budget // 2)
+        edges, covered = self.cover_edges(self.budget - len(self.places))
         self.draw()
-        self.scatter(scattered)
         self.wander(self.budget // 2)
         rows = tuple(self.rows)[: self.budget]
         return ProbeRows(
@@ -235,23 +231,6 @@ class Probing:
     def draw(self) -> None:
         """Add a row in each place."""
         self.rows |= dict.fromkeys(self.drawn.in_boxes(self.places))
-
-    def scatter(self, number: int) -> None:
-        """Add copies of rows with all or some of their values unknown."""
-        unknown = [
-            [value for value in axis.values if is_unknown(feature, value)]
-            for axis, feature in zip(self.grid.axes, self.body.features, strict=True)
-        ]
-        known = list(self.rows)
-        for turn in range(number if known else 0):
-            chance = self.dice.random() if turn else 1.0
-            row = self.dice.choice(known)
-            pairs = zip(row, unknown, strict=True)
-            changed = (
-                self.dice.choice(some) if some and self.dice.random() < chance else v
-                for v, some in pairs
-            )
-            self.rows[tuple(changed)] = None
 
     def wander(self, budget: int) -> None:
         """Add rows that differ in one value from rows so far, up to the budget."""

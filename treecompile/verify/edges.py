@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, TypeAlias
 
 from treecompile.model.ir import AnyProgram, ForestProgram, Label
-from treecompile.model.paths import divisible
 from treecompile.verify.cells import ProbeRows, probe_rows
 from treecompile.verify.claims import Wanted
 from treecompile.verify.forests import ForestReference, forest_rows
@@ -25,7 +24,7 @@ def rows_to_try(reference: AnyReference, **how: Any) -> ProbeRows:
     """Return the rows to try on a model; see `probe_rows` and `forest_rows`."""
     if isinstance(reference, ForestReference):
         return forest_rows(reference.body, **how)
-    return probe_rows(reference.body, scattered=divisible(reference.model), **how)
+    return probe_rows(reference.body, **how)
 
 
 def edge_rows(

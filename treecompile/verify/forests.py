@@ -67,7 +67,6 @@ class ForestReference:
     def __init__(self, forest: ir.Forest, wanted: Wanted = ()) -> None:
         self.body, self.wanted = forest, wanted
         self.entered: set[tuple[int, int]] = set()  # a tree, and a leaf of it
-        self.divided_rows = 0
 
     def judge(self, rows: Sequence[ir.Row]) -> Iterator[tuple[object, ...]]:
         """Yield what the artefact must say about each row."""

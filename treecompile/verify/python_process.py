@@ -20,8 +20,6 @@ from treecompile.verify.processes import (
     records,
 )
 
-MOST_DIVIDED = 2000  # divided rows with which all functions of a module are tried
-
 # Loads the module in argv[1] and reads rows from argv[2]; argv[4] has the limits.
 # Writes [answer, probabilities, explanation] for each row to argv[3]; the module of a
 # forest has margins instead of an explanation. JSON keeps the types of values apart,
@@ -41,19 +39,10 @@ rows = [dict(zip(names, row)) for row in rows]
 predict_proba = getattr(module, "predict_proba", lambda row: {{}})
 explain = getattr(module, "explain", None) or (lambda row: list(module.margins(row)))
 by_position = getattr(module, "predict_values", None)  # older modules have none
-# A tree that divides a row walks all branches for it, in every form again.
-shared = []
-if hasattr(module, "divided"):
-    shared = [n for n, row in enumerate(rows) if module.predict(row, True) == "divided"]
-briefly = set(shared[{MOST_DIVIDED}:])
-some = [row for n, row in enumerate(rows) if n not in briefly]
-several = iter(module.predict_many(some))
+several = iter(module.predict_many(rows))
 answers = []
-for n, row in enumerate(rows):
+for row in rows:
     answer = module.predict(row)
-    if n in briefly:
-        answers.append([answer, list(predict_proba(row).values()), "divided"])
-        continue
     other = next(several, None)
     if other is None:
         break  # too few answers

@@ -1,8 +1,5 @@
 """Knows what the model says about rows: every output that an artefact can have.
 
-A tree that divides unknown values is seen as a tree in which each division is a cell
-(see `model.paths`); the answer to a divided row is computed for that row.
-
 The rows are decided over whole columns, by `batch`. On a sample of the rows, or on all
 if they are few, it is checked that `semantics` decides them in the same way row by row.
 """
@@ -17,18 +14,10 @@ import numpy as np
 
 from treecompile.model import batch, ir
 from treecompile.model.arrays import Array
-from treecompile.model.paths import (
-    DIVIDED,
-    depth,
-    divisible,
-    exposed,
-    outcomes,
-    settled,
-)
+from treecompile.model.paths import depth, outcomes
 from treecompile.model.semantics import (
     conditions,
     decider,
-    distribution,
     places,
     predict,
     probabilities,
@@ -40,101 +29,58 @@ from treecompile.verify.constants import as_double
 CHECKED = 2000  # rows of each run that are decided row by row as well
 LEAST_CHECKED = 50
 TESTS = 200_000  # tests for all rows that are decided one by one
-TOGETHER = 1 << 22  # rows x nodes that are divided at a time, to bound the memory
 
 
 class Reference:
     """Knows the answers of a model: the outputs named in `wanted`, in that order."""
 
     def __init__(self, program: ir.Program, wanted: Wanted = ()) -> None:
-        self.model = settled(program.body)
+        self.body = program.body
         self.wanted = wanted
-        self.body: ir.Body = self.model  # the body whose cells are counted
-        decided = outcomes(self.model)
-        if isinstance(self.model, ir.Tree) and divisible(self.model):
-            self.body, decided = exposed(self.model)
-        self.divided = {cell for cell, rule in decided.items() if rule.id == DIVIDED}
         self.known = {
-            cell: self._parts(rule.value, rule.id, _shares(rule))
-            for cell, rule in decided.items()
-            if cell not in self.divided
+            cell: self._said(rule) for cell, rule in outcomes(self.body).items()
         }
         self.entered: set[int] = set()  # cells that `judge` has met
-        self.divided_rows = 0  # how many `judge` has met
 
     def judge(self, rows: Sequence[ir.Row]) -> Iterator[tuple[object, ...]]:
         """Yield what the artefact must say about each row."""
         columns = encoded(self.body, rows)
         cells = batch.deciders(self.body, columns, len(rows)).tolist()
         self.entered.update(cells)
-        divided = [place for place, cell in enumerate(cells) if cell in self.divided]
-        self.divided_rows += len(divided)
-        shares = self._shares_of([rows[place] for place in divided])
         step = max(1, ceil(len(rows) / self._most_checked()))
         for place, (row, cell) in enumerate(zip(rows, cells, strict=True)):
-            if cell in self.divided:
-                said = self._divided(next(shares))
-            else:
-                said = self.known[cell]
-            if place % step == 0 and repr(self.expected(row, self.cell(row))) != repr(
-                said
-            ):
+            if place % step == 0 and self.cell(row) != cell:
                 raise AssertionError(f"batch and semantics differ on {row!r}")
-            yield said
+            yield self.known[cell]
 
     def answers(self, rows: Sequence[ir.Row]) -> list[ir.Label]:
         """Return the model's answer to each row."""
-        return [predict(self.model, row) for row in rows]
+        return [predict(self.body, row) for row in rows]
 
     def _most_checked(self) -> int:
         """Return how many rows can be decided row by row in little time."""
-        if isinstance(self.model, ir.RuleSet):
-            tests = sum(1 for _ in conditions(self.model))
-        elif self.divided:
-            tests = len(self.model.nodes)
+        if isinstance(self.body, ir.RuleSet):
+            tests = sum(1 for _ in conditions(self.body))
         else:
-            tests = depth(self.model)
+            tests = depth(self.body)
         return max(LEAST_CHECKED, min(CHECKED, TESTS // max(1, tests)))
-
-    def _shares_of(self, rows: Sequence[ir.Row]) -> Iterator[tuple[float, ...]]:
-        """Yield `semantics.distribution` for each of the divided rows."""
-        if not rows:
-            return
-        assert isinstance(self.model, ir.Tree)
-        size = max(1, TOGETHER // len(self.model.nodes))
-        for first in range(0, len(rows), size):
-            some = rows[first : first + size]
-            columns = encoded(self.model, some)
-            found = batch.distributions(self.model, columns, len(some))
-            yield from map(tuple, found.tolist())
 
     def cell(self, row: ir.Row) -> int:
         return decider(self.body, row)
 
-    def answer(self, cell: int) -> object:
-        """Return the answer of a cell; cells of divided rows all count as different."""
-        return cell if cell in self.divided else self.known[cell]
+    def answer(self, cell: int) -> tuple[object, ...]:
+        return self.known[cell]
 
-    def expected(self, row: ir.Row, cell: int) -> tuple[object, ...]:
-        """Return the answer to a row of a cell."""
-        if cell not in self.divided:
-            return self.known[cell]
-        assert isinstance(self.model, ir.Tree)
-        return self._divided(distribution(self.model, row))
+    def _said(self, rule: ir.Rule) -> tuple[object, ...]:
+        """Return the outputs of a rule."""
+        shares = _shares(rule)
 
-    def _divided(self, shares: tuple[float, ...]) -> tuple[object, ...]:
-        if not self.model.labels:
-            return self._parts(shares[0], DIVIDED, ())
-        value = self.model.labels[shares.index(max(shares))]
-        return self._parts(value, DIVIDED, shares)
-
-    def _parts(
-        self, value: ir.Label, rule: str, shares: tuple[float, ...]
-    ) -> tuple[object, ...]:
         def part(output: str, place: int | None) -> object:
             if output != "probability":
-                return value if output == "label" else rule
-            return shares[self.model.labels.index(value) if place is None else place]
+                return rule.value if output == "label" else rule.id
+            return shares[
+                self.body.labels.index(rule.value) if place is None else place
+            ]
 
         return tuple(part(*each) for each in self.wanted)
 

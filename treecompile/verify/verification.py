@@ -64,7 +64,6 @@ class Report(Shown):
     entered: int  # cells that a tried row reached
     edges: int = 0  # values at which a test decides an answer; not counted if complete
     covered: int = 0  # edges at which an error would have been found
-    divided: int = 0  # rows whose unknown values were divided among branches
     assumed: bool = False  # the output was not declared, and taken for the label
     mismatches: tuple[Mismatch, ...] = ()  # rows with a different answer
     refused: str = ""  # the engine's error message, if it gave no answers
@@ -86,9 +85,6 @@ class Report(Shown):
             f"{self.entered:,} of {self.cells:,} cells"
             f" and {self.covered:,} of {self.edges:,} edges"
         )
-        if self.divided:
-            # Where values are divided, a row at an edge may not show an error.
-            extent += f" met, {self.divided:,} rows with divided values"
         if self.complete:
             extent = "every combination of edge values"
         rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
@@ -180,7 +176,6 @@ def verify(
         entered=len(reference.entered),
         edges=tries.edges,
         covered=tries.covered,
-        divided=reference.divided_rows,
         assumed=claimed.assumed,
         mismatches=tuple(mismatches),
         refused=refused,

@@ -13,7 +13,7 @@
     'Adelie'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
-7e58a52e787aee06ff4b64318fd55551db4a2b33ed7fbe775a207b98e1498701.
+cbd3c77f5b8f0b17d397bb2c896fcfde4f8d4ac21c1dd78a2ab185e835d5c254.
 Layout decision.
 Standard library only, Python 3.9 or later.
 """
@@ -30,7 +30,7 @@ MODEL = {
     "name": "species",
     "algorithm": "c45",
     "version": "0.1.0",
-    "sha256": "7e58a52e787aee06ff4b64318fd55551db4a2b33ed7fbe775a207b98e1498701",
+    "sha256": "cbd3c77f5b8f0b17d397bb2c896fcfde4f8d4ac21c1dd78a2ab185e835d5c254",
     "rules": 6,
     "rows": 241,
 }

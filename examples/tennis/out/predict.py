@@ -6,7 +6,7 @@
     'yes'
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
-89daaf2452f67516d0ec7e1690c07e96b4d44c9e3c81991e29acab7a4d03ee44.
+52dce5d19cb933e31a0bf24d4069b8ace7b5baa64bb023d0d514f633b6c2d8f4.
 Layout decision.
 Standard library only, Python 3.9 or later.
 """
@@ -22,7 +22,7 @@ MODEL = {
     "name": "play",
     "algorithm": "id3",
     "version": "0.1.0",
-    "sha256": "89daaf2452f67516d0ec7e1690c07e96b4d44c9e3c81991e29acab7a4d03ee44",
+    "sha256": "52dce5d19cb933e31a0bf24d4069b8ace7b5baa64bb023d0d514f633b6c2d8f4",
     "rules": 5,
     "rows": 14,
 }

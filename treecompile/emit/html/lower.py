@@ -25,7 +25,7 @@ from treecompile.model import words
 from treecompile.model.errors import TargetError
 from treecompile.model.evidence import total
 from treecompile.model.ir import Program, RuleSet
-from treecompile.model.paths import divisible, leaf_count
+from treecompile.model.paths import leaf_count
 from treecompile.rules.extract import flatten
 
 MOST_RULES = 5_000  # rules that a browser can hold on one page
@@ -86,7 +86,6 @@ def page_data(source: CompilerInput, options: EmitOptions, title: str) -> data.J
         "facts": report.facts(program, all_rows),
         "labels": [words.value(label) for label in body.labels],
         "ordered": isinstance(body, RuleSet),
-        "divides": divisible(body),
         "rows": all_rows.rows,
         "unit_of_rows": "row" if all_rows.counted else "case",
         "features": data.features(program, glossary),

@@ -9,7 +9,7 @@ from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
 from treecompile.model.evidence import Evidence, label_rows, right_rows, rows_of
 from treecompile.model.paths import size
-from treecompile.model.semantics import is_fractional, required_features
+from treecompile.model.semantics import required_features
 from treecompile.model.words import rounded
 
 Json = dict[str, Any]
@@ -18,11 +18,6 @@ MOST_LABELS = 12  # in the summary
 
 ORDERED = "The first rule whose conditions all hold decides, else the default."
 EXACT = "Exactly one rule applies to every row."
-DIVIDED = (
-    "Exactly one rule applies to every row whose values are known. A row with a missing"
-    " or unseen value is divided: it goes down every branch of its test, in proportion"
-    " to the training rows that went there."
-)
 
 
 def summary(program: ir.Program, glossary: Glossary) -> str:
@@ -49,7 +44,7 @@ def facts(program: ir.Program, total: Evidence) -> list[tuple[str, str]]:
 def rules_note(body: ir.Body) -> str:
     if isinstance(body, ir.RuleSet):
         return ORDERED
-    return DIVIDED if is_fractional(body) else EXACT
+    return EXACT
 
 
 def _share(part: float, whole: float) -> str:

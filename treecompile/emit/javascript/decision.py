@@ -1,4 +1,4 @@
-"""Writes a decision as JavaScript: guard clauses, and the table of a tree.
+"""Writes a decision as JavaScript: functions of guard clauses.
 
 Missing numbers are NaN: `!(x > 5)` holds for them and `x > 5` does not. Other missing
 values are null, which can be in a set like any other value. Sets are of type Set, so
@@ -7,16 +7,14 @@ that no name of a category has a meaning of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from treecompile.emit.guards import (
     INLINE_WIDTH,
     NAME_WIDTH,
-    Choice,
     Chosen,
     FunctionText,
     GuardClauses,
-    tree_table,
 )
 from treecompile.emit.javascript.layout import (
     WIDTH,
@@ -30,8 +28,6 @@ from treecompile.emit.javascript.layout import (
 from treecompile.emit.literals import identifiers, javascript_string
 from treecompile.emit.steps import decision_steps
 from treecompile.model import ir
-from treecompile.model.paths import DIVIDED, divisible, unknown
-from treecompile.model.semantics import required_features
 
 SAFE = 2**53 - 1  # up to here, a number holds every integer exactly
 CHAIN_WIDTH = 48  # up to this width, comparisons with === replace a set
@@ -53,7 +49,7 @@ RESERVED = {
     *("protected", "public", "return", "static", "super", "switch", "this", "throw"),
     *("true", "try", "typeof", "undefined", "var", "void", "while", "with", "yield"),
     # Names in `answer` itself:
-    *("answer", "columns", "divided", "row", "rule"),
+    *("answer", "columns", "row", "rule"),
 }
 
 
@@ -114,7 +110,7 @@ class DecisionScript(GuardClauses):
 
     def finish(self, function: FunctionText) -> None:
         if function.caller is None:
-            function.lines = self.reading() + self.division() + function.lines
+            function.lines = self.reading() + function.lines
         super().finish(function)
 
     def reading(self) -> list[str]:
@@ -128,18 +124,6 @@ class DecisionScript(GuardClauses):
             fetched = f"columns{member(feature.name)}"
             lines += block(start, [javascript_string(feature.name), fetched], ");", 2)
         return lines
-
-    def division(self) -> list[str]:
-        """Send a row with an unknown value to `divided`, if the tree divides it."""
-        if not divisible(self.body):
-            return []
-        tests = [
-            self.test(unknown(index, self.body.features[index]))
-            for index in self.variables
-        ]
-        tests = [f"({test})" if " && " in test else test for test in tests]
-        returned = f"    return {DIVIDED}(row, rule);"
-        return [*condition(tests, "  ", "||"), returned, "  }"]
 
     def member_test(self, inside: bool, chosen: Chosen, index: int) -> str:
         variable = self.variables[index]
@@ -166,41 +150,3 @@ class DecisionScript(GuardClauses):
             else:
                 lines += values(f"const {name} = new Set([", items, "]);")
         return lines
-
-
-# ---------------------------------------------------------------- dividing
-
-
-def readers(body: ir.Body) -> Iterator[str]:
-    """Yield the converter of each required feature, and its categories or null."""
-    for index in required_features(body):
-        feature = body.features[index]
-        convert, known = converter(feature), "null"
-        if feature.kind is not ir.Kind.NUMERIC:
-            exact = convert == "asBigInt"
-            items = (literal(value, exact=exact) for value in feature.categories)
-            known = f"new Set([{', '.join(items)}])"
-        yield f"  [{javascript_string(feature.name)}, {convert}, {known}],"
-
-
-def node_table(tree: ir.Tree, decided: Mapping[int, ir.Rule]) -> Iterator[str]:
-    """Yield the rule of a leaf, or [column, choice, children, weights] of a split."""
-    for row in tree_table(tree, decided):
-        if isinstance(row, str):
-            yield f'  "{row}",'
-        else:
-            chosen = _choice(row.choice, row.feature)
-            weights = ", ".join(map(literal, row.weights))
-            yield f"  [{row.column}, {chosen}, [{row.children}], [{weights}]],"
-
-
-def _choice(choice: Choice, feature: ir.Feature) -> str:
-    """Write how a known value chooses: `20, 0` or `new Map([["clear", 0]]), 1`."""
-    if choice.limit is not None:
-        return f"{literal(choice.limit)}, {choice.place}"
-    exact = converter(feature) == "asBigInt"
-    items = (
-        f"[{literal(category, exact=exact)}, {place}]"
-        for category, place in choice.places.items()
-    )
-    return f"new Map([{', '.join(items)}]), {choice.place}"

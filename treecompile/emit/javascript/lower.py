@@ -16,8 +16,6 @@ from treecompile.emit.javascript.decision import (
     DecisionScript,
     converter,
     is_large,
-    node_table,
-    readers,
 )
 from treecompile.emit.javascript.layout import (
     WIDTH,
@@ -35,16 +33,12 @@ from treecompile.emit.render import render
 from treecompile.emit.steps import note
 from treecompile.emit.targets import ByType, read_target
 from treecompile.model import ir, words
-from treecompile.model.paths import divisible, outcomes, settled
+from treecompile.model.paths import outcomes
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
 
 ESM, COMMONJS = MODULES = ("esm", "commonjs")
 TYPE_NAMES = ByType("number", "string", "integer", "boolean")
-DIVIDES = (
-    "A value that is missing or was never seen goes down every branch of its test,"
-    " in proportion to the training cases that went there."
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +53,6 @@ class JavaScriptModule:
     classes: list[str]  # const CLASSES = Object.freeze(["no", "yes"]);
     constants: list[str]  # const TOWN_1 = new Set(["Athens", "Berlin", ...]);
     is_classifier: bool  # false for a regression
-    is_divided: bool  # true for a tree that divides unknown values
     target: str  # play
     decision: list[str]  # the body of `answer`: '  const heat = asNumber(...', ...
     functions: list[FunctionText]  # where it nests deeper than a line is wide
@@ -75,20 +68,11 @@ class JavaScriptModule:
     # Instead of too many sentences:
     steps: list[str]  # for each node, its parent and the test: '  [0, "heat > 20"],'
     ends: list[str]  # for each rule, its leaf: '  R1: [1, "play = yes ..."],'
-    # Placed only for a tree that divides:
-    shares: str  # what a leaf adds: PROBABILITIES or ESTIMATES
-    shown_names: list[str]  # const NAMES = ["sky", "heat"];
-    conclusion: str  # of a regression: "hours = "
-    conclusions: list[str]  # const CONCLUSIONS = ["play = no", "play = yes"];
-    estimates: list[str]  # of a regression: '  R1: [20],', ...
-    readers: list[str]  # '  ["sky", asText, new Set(["clear", "grey"])],', ...
-    nodes: list[str]  # '  [1, 20, 0, [3, 4], [4, 2]],', '  "R1",', ...
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     check_choice("--module", options.module, MODULES)
-    program = replace(source.program, body=settled(source.program.body))
-    body = program.body
+    program, body = source.program, source.program.body
     used = [body.features[index] for index in required_features(body)]
     converters = set(map(converter, used))
     figures = words.evidence_by_id(program)
@@ -96,8 +80,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     decided = outcomes(body)
     decision, *others = code.functions(decided)
     said = sentences(program, decided, figures)
-    dividing = body if divisible(body) else None
-    target = words.name(program.target)
     exported = _exported(body)
     types = {f.name: javascript_string(TYPE_NAMES.of(f.type)) for f in used}
     module = JavaScriptModule(
@@ -113,8 +95,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         classes=_classes(body),
         constants=code.constants(),
         is_classifier=bool(body.labels),
-        is_divided=dividing is not None,
-        target=comment(target),
+        target=comment(words.name(program.target)),
         decision=decision.lines,
         functions=others,
         has_numbers="asNumber" in converters,
@@ -127,17 +108,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         sentences=[f"  {key(i)}: {javascript_string(s)}," for i, s in said.items()],
         steps=[] if said else _steps(program),
         ends=[] if said else _ends(program, decided, figures),
-        shares="PROBABILITIES" if body.labels else "ESTIMATES",
-        shown_names=_strings("NAMES", [words.name(f.name) for f in used]),
-        conclusion=javascript_string(f"{target} = "),
-        conclusions=_strings(
-            "CONCLUSIONS", [f"{target} = {words.value(x)}" for x in body.labels]
-        ),
-        estimates=[
-            f"  {key(rule.id)}: [{literal(rule.value)}]," for rule in decided.values()
-        ],
-        readers=list(readers(body)),
-        nodes=list(node_table(dividing, decided)) if dividing is not None else [],
     )
     beside = declarations(source, used)
     return Lowered(module, notes=(note(body),), beside=beside)
@@ -173,10 +143,6 @@ def _map(name: str, items: Mapping[str, str]) -> list[str]:
     return lines
 
 
-def _strings(name: str, texts: Sequence[str]) -> list[str]:
-    return block(f"const {name} = [", map(javascript_string, texts), "];")
-
-
 def _classes(body: ir.Body) -> list[str]:
     exact = is_large(body.labels)
     items = [literal(label, exact=exact) for label in body.labels]
@@ -197,7 +163,6 @@ def _head(source: CompilerInput, rules: int) -> list[str]:
     paragraphs = [
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         source.sha256 + ".",
-        DIVIDES if divisible(body) else "",
         f"{how[:1].upper()}{how[1:]}." if how else "",
         "No dependencies. ECMAScript 2020 or later: Node.js, Deno, browsers.",
     ]

@@ -38,7 +38,6 @@ class PlainTests:
         glossary: Glossary,
         *,
         is_exact: bool,
-        is_dividing: bool,
     ) -> None:
         rules = shown.rules
         self.features = rules.features
@@ -52,9 +51,8 @@ class PlainTests:
         has_categories = any(
             self.features[index].kind is not ir.Kind.NUMERIC for index in used
         )
-        # A tree that divides an unknown value sends it nowhere in particular.
         self.heads: list[str] = []
-        if used and not is_dividing:
+        if used:
             self.heads = [MISSING, *([UNSEEN] if has_categories else [])]
         self.texts = Texts(self._of)  # rules share most of their tests
 

@@ -14,9 +14,8 @@ from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
 from treecompile.model.evidence import label_rows, right_rows
 from treecompile.model.forests import is_forest
-from treecompile.model.paths import DIVIDED
 from treecompile.model.referral import refer_label, referred_rows
-from treecompile.model.semantics import answer, is_fractional
+from treecompile.model.semantics import answer
 from treecompile.model.words import rounded
 
 # ---------------------------------------------------------------- the model
@@ -137,11 +136,6 @@ ORDER_NOTE = (
     " the ones that meet its conditions; the last column describes them."
 )
 TREE_NOTE = " Each row is decided by the one rule whose conditions it meets."
-DIVIDED_NOTE = (
-    " Each row is counted for the one rule whose conditions it meets. Rows that a"
-    " missing or unseen value divides among several rules have the last line to"
-    " themselves."
-)
 SELECTED = (
     "The rules were pruned and sorted on these rows: expect them to do less well on new"
     " ones."
@@ -167,7 +161,7 @@ def statistics_note(body: ir.Body) -> str:
     note = CLASS_NOTE if body.labels else VALUE_NOTE
     if isinstance(body, ir.RuleSet):
         return note + ORDER_NOTE
-    return note + (DIVIDED_NOTE if is_fractional(body) else TREE_NOTE)
+    return note + TREE_NOTE
 
 
 def statistics(program: ir.Program) -> list[StatisticsPart]:
@@ -206,7 +200,7 @@ def _cells(entry: Figures, body: ir.Body, total: int) -> dict[str, str]:
     coverage = "" if entry.coverage is None else f" ({_percent(entry.coverage)})"
     cells = {
         "Rule": entry.rule.id,
-        "Answer": _answer(entry.rule, body.labels),
+        "Answer": md.answer(entry.rule.value, body.labels),
         "Coverage": f"{entry.matched} of {total}{coverage}",
     }
     if body.labels:
@@ -225,10 +219,6 @@ def _cells(entry: Figures, body: ir.Body, total: int) -> dict[str, str]:
     elif is_ordered:
         cells["RMSE of these"] = _number(entry.own_deviation)
     return cells
-
-
-def _answer(rule: ir.Rule, labels: Sequence[ir.Label]) -> str:
-    return "any" if rule.id == DIVIDED else md.answer(rule.value, labels)
 
 
 def _percent(part: float | None) -> str:

@@ -15,9 +15,8 @@ from treecompile.emit.markdown.survey import ShownRules
 from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
 from treecompile.model.evidence import NOTHING, counted_rows, total
-from treecompile.model.paths import DEFAULT_ID, DIVIDED, rule_ids
+from treecompile.model.paths import DEFAULT_ID, rule_ids
 from treecompile.model.referral import refer_label
-from treecompile.model.semantics import is_fractional
 from treecompile.model.sharing import Group
 from treecompile.rules.language.evidence import has_counts
 from treecompile.rules.language.record import Notes, place_of
@@ -63,15 +62,12 @@ class RuleWriter:
         self.refers = refer_label(program)
         self.rules = shown.rules
         self.survey = shown.survey  # of all rules
-        self.tests = PlainTests(
-            shown, glossary, is_exact=is_exact, is_dividing=is_fractional(body)
-        )
+        self.tests = PlainTests(shown, glossary, is_exact=is_exact)
         unit = glossary.get(program.target, NO_ENTRY).unit
         self.unit = f" {md.prose(unit)}" if unit and not body.labels else ""
         self.is_exact = is_exact
         self.target = md.name(program.target)
         self.ordered = isinstance(body, ir.RuleSet)  # the first rule that holds decides
-        self.fractional = is_fractional(body)  # missing values are divided
         self.whose, _ = counted_rows(program)
         self.rows = {DEFAULT_ID: NOTHING, **shown.rows}  # what each rule decides
         self.all = total(program)
@@ -96,18 +92,10 @@ class RuleWriter:
         return _last_tests(self.body) if isinstance(self.body, ir.Tree) else {}
 
     def reading(self) -> str:
-        whom = "case whose values are known" if self.fractional else "case"
-        text = (
-            f"Exactly one rule applies to every {whom}, so their order does not matter."
-        )
+        text = "Exactly one rule applies to every case, so their order does not matter."
         if self.ordered:
             text = (
                 "Read from the top: the first rule whose conditions all hold decides."
-            )
-        if shared := self.rows.get(DIVIDED, NOTHING).rows:
-            text += (
-                f" A missing or unseen value divides {words.quantity(shared)} among"
-                " several rules; they are not counted for any of these."
             )
         if dropped := self.survey.dropped:
             text += f" Left out, because no case can meet them: {md.listing(dropped)}."

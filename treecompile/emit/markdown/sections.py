@@ -12,7 +12,7 @@ from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
 from treecompile.model.evidence import MEASURED, Evidence
 from treecompile.model.paths import leaf_count, rule_ids
-from treecompile.model.semantics import is_fractional, required_features
+from treecompile.model.semantics import required_features
 from treecompile.model.words import Rounding, rounded
 from treecompile.pictures.draw import compact
 from treecompile.rules.language.evidence import ALGORITHM
@@ -34,9 +34,7 @@ def summary(program: ir.Program, rules: int, glossary: Glossary) -> str:
         f"{len(tested)} of {given}: {md.listing(tested)}" if tested else "no column"
     )
     algorithm = ALGORITHMS.get(program.algorithm) or md.name(program.algorithm)
-    if is_fractional(body):
-        order = "exactly one rule applies to every case whose values are known"
-    elif isinstance(body, ir.Tree):
+    if isinstance(body, ir.Tree):
         order = "exactly one rule applies to every case"
     else:
         order = "the first rule whose conditions all hold decides, else the default"
@@ -147,24 +145,6 @@ def strange_entries(program: ir.AnyProgram, glossary: Glossary) -> tuple[str, ..
 
 # ---------------------------------------------------------------- missing values
 
-DIVIDED = (
-    "A case with a missing value, or with a category that never occurred in training,"
-    " is divided: at the test of that column, the case goes down every branch, with the"
-    " share of the training cases that went there. "
-)
-SHARED = (
-    "The probabilities at the leaves that it reaches are added up, weighted with these"
-    " shares. The answer is the label with the greatest sum, at a tie the first."
-)
-AVERAGED = (
-    "The answer is the mean of the leaves that it reaches, weighted with these shares."
-)
-MARKED = (
-    "In the rules as source, the marks “or missing” and “or any other” name the"
-    " heaviest branch. They say what the rules do without the tree, which is a"
-    " different model."
-)
-
 
 def what_is_missing(na_values: Sequence[str]) -> list[str]:
     sentences = ["A value is missing if its field is empty, NULL or NaN."]
@@ -180,8 +160,6 @@ def missing(body: ir.Body, survey: RuleSurvey, na_values: Sequence[str]) -> list
     if not kinds:
         return ["No column is used, so no value can be missing or unseen."]
     sentences = what_is_missing(na_values)
-    if is_fractional(body):
-        return [*sentences, DIVIDED + (SHARED if body.labels else AVERAGED), MARKED]
     if survey.takes_missing:
         sentences.append(
             "A missing value meets a condition on its column only where “Missing values"
@@ -298,11 +276,6 @@ def source_note(body: ir.Body, shown: ShownRules) -> str:
     )
     if has_other_weights(shown):
         note += WEIGHTS
-    if is_fractional(body):
-        note += (
-            " Once they are edited, the rules do not divide missing values: they are a"
-            " different model."
-        )
     return note + NOTES
 
 

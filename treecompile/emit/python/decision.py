@@ -1,26 +1,23 @@
-"""Writes a decision as Python: functions of guard clauses, and the table of a tree.
+"""Writes a decision as Python: functions of guard clauses.
 
 Every condition is one short comparison. Missing numbers are NaN: `not x > 5` holds for
 them and `x > 5` does not. Other missing values are None, which can be in a set like any
-other value. A tree that divides unknown values also has a flat table, which rows with
-such a value walk.
+other value.
 """
 
 from __future__ import annotations
 
 import builtins
 import keyword
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 
 from treecompile.emit.guards import (
     INLINE_WIDTH,
     NAME_WIDTH,
-    Choice,
     Chosen,
     FunctionText,
     GuardClauses,
-    tree_table,
 )
 from treecompile.emit.layouts import NESTED, CodeLayout
 from treecompile.emit.literals import identifiers, python_literal, python_string
@@ -36,8 +33,6 @@ from treecompile.emit.python.layout import (
 )
 from treecompile.emit.targets import ByType
 from treecompile.model import ir
-from treecompile.model.paths import DIVIDED, divisible, unknown
-from treecompile.model.semantics import required_features
 
 VARIABLE_WIDTH = NAME_WIDTH - 4
 WRITTEN_TWICE = 12  # a decision of at most so many rules is written in `predict`, too
@@ -150,7 +145,7 @@ class DecisionCode(GuardClauses):
 
     def finish(self, function: FunctionText) -> None:
         if function.caller is None:
-            function.lines = self.checks() + self.division() + function.lines
+            function.lines = self.checks() + function.lines
         super().finish(function)
 
     def checks(self) -> list[str]:
@@ -169,16 +164,6 @@ class DecisionCode(GuardClauses):
         arguments = [python_string(feature.name), variable]
         converted = call(f"        {variable} = {convert}(", arguments, ")", 8)
         return condition(tests, "    ") + converted
-
-    def division(self) -> list[str]:
-        """Send a row with an unknown value to `divided`, if the tree divides it."""
-        if not divisible(self.body):
-            return []
-        features = self.body.features
-        tests = [self.test(unknown(index, features[index])) for index in self.variables]
-        given = collection("        given = (", self.variables.values(), ")", 8)
-        returned = f"        return {DIVIDED}(given, rule)"
-        return [*condition(tests, "    ", "or"), *given, returned]
 
     def member_test(self, inside: bool, chosen: Chosen, index: int) -> str:
         variable = self.variables[index]
@@ -225,39 +210,6 @@ def set_constants(sets: Mapping[tuple[str, ...], str]) -> list[str]:
 RESERVED = {
     *keyword.kwlist,
     *dir(builtins),
-    *("divided", "explain", "given", "overload", "predict", "predict_many"),
+    *("explain", "overload", "predict", "predict_many"),
     *("predict_proba", "predict_values", "row", "rule"),
 }
-
-
-# ---------------------------------------------------------------- dividing
-
-
-def readers(body: ir.Body) -> Iterator[str]:
-    """Yield the converter and the categories, if any, of each required feature."""
-    for index in required_features(body):
-        feature = body.features[index]
-        known = "None"
-        if feature.kind is not ir.Kind.NUMERIC:
-            items = ", ".join(map(python_literal, feature.categories))
-            known = f"frozenset({{{items}}})"
-        convert = CONVERTERS.of(feature.type)
-        yield f"    {python_string(feature.name)}: ({convert}, {known}),"
-
-
-def node_table(tree: ir.Tree, decided: Mapping[int, ir.Rule]) -> Iterator[str]:
-    """Yield the rule of a leaf, or (column, choice, children, weights) of a split."""
-    for row in tree_table(tree, decided):
-        if isinstance(row, str):
-            yield f'    "{row}",'
-        else:
-            chosen, weights = _choice(row.choice), ", ".join(map(repr, row.weights))
-            yield f"    ({row.column}, {chosen}, ({row.children}), ({weights})),"
-
-
-def _choice(choice: Choice) -> str:
-    """Write how a known value chooses its branch: `20.0, 0` or `{"clear": 0}, 1`."""
-    if choice.limit is not None:
-        return f"{choice.limit!r}, {choice.place}"  # `inf` is imported for as_number
-    items = (f"{python_literal(c)}: {place}" for c, place in choice.places.items())
-    return f"{{{', '.join(items)}}}, {choice.place}"

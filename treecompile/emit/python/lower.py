@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from treecompile.emit.explanations import conclusions, identity, sentences
 from treecompile.emit.guards import FunctionText
@@ -15,12 +15,7 @@ from treecompile.emit.layouts import CodeLayout, LanguageCosts, choose
 from treecompile.emit.literals import python_literal, python_string
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import AUTO, DECISION, EmitOptions
-from treecompile.emit.python.decision import (
-    CONVERTERS,
-    DecisionCode,
-    node_table,
-    readers,
-)
+from treecompile.emit.python.decision import CONVERTERS, DecisionCode
 from treecompile.emit.python.layout import (
     WIDTH,
     collection,
@@ -31,7 +26,7 @@ from treecompile.emit.runtime import rows
 from treecompile.emit.runtime.source import Helpers, copied
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
-from treecompile.model.paths import divisible, outcomes, settled
+from treecompile.model.paths import outcomes
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
 
@@ -40,10 +35,6 @@ IMPORTED = {
     "collections.abc": {"Iterable", "Mapping"},
     "typing": {"Any"},
 }
-DIVIDES = (
-    "A value that is missing or was never seen goes down every branch of its test, in",
-    "proportion to the training cases that went there.",
-)
 PLAIN_NAMES = ByType("number", "str", "int", "bool")
 
 
@@ -58,7 +49,6 @@ class PythonModule:
     classes: list[str]  # CLASSES = ("no", "yes")
     constants: list[str]  # TOWN_1 = frozenset({"Athens", "Berlin", ...})
     is_classifier: bool  # false for a regression
-    is_divided: bool  # true for a tree that divides unknown values
     target: str  # play
     head: list[str]  # "def predict(row: Mapping[str, Any], rule: bool = ..."
     by_name: list[str]  # its body: '    heat = row["heat"]', ...
@@ -71,13 +61,6 @@ class PythonModule:
     # Instead of too many sentences:
     steps: list[str]  # for each node, its parent and the test: '    (0, "heat > 20"),'
     ends: list[str]  # for each rule, its leaf: '    "R1": (1, "play = yes ..."),'
-    # Placed only for a tree that divides:
-    explained: list[str]  # EXPLAINED = 10  # ...
-    shown_names: list[str]  # NAMES = ("sky", "heat")
-    conclusions: list[str]  # CONCLUSIONS = ("play = no", "play = yes")
-    estimates: list[str]  # of a regression: '    "R1": (20.0,),', ...
-    readers: list[str]  # '    "sky": (as_text, frozenset({"clear", "grey"})),', ...
-    nodes: list[str]  # '    (1, 20.0, 0, (3, 4), (4.0, 2.0)),', '    "R1",', ...
     helpers: list[str]  # that convert values: "def as_number(...", ...
 
 
@@ -103,8 +86,7 @@ class ReadColumns:
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
-    program = replace(source.program, body=settled(source.program.body))
-    body = program.body
+    program, body = source.program, source.program.body
     read = ReadColumns.of(program)
     used, helpers = read.used, read.helpers
     answer_type = type(body.labels[0]).__name__ if body.labels else "float"
@@ -114,24 +96,12 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     decided = outcomes(body)
     decision, *others = code.functions(decided)
     said = sentences(program, decided, figures)
-    dividing = body if divisible(body) else None
     model = {
         key: python_literal(value)
         for key, value in identity(source, len(decided)).items()
     }
-    target = words.name(program.target)
-    flags = {
-        "SENTENCES": bool(said),
-        "CLASSIFIES": bool(body.labels),
-        "DIVIDES": dividing is not None,
-    }
-    replaced = {
-        "Answer": answer_type,
-        "Decided": code.returns,
-        "CONCLUSION": python_string(f"{target} = "),
-        "explain_divided": "explain",
-        **({} if body.labels else {"PROBABILITIES": "ESTIMATES"}),
-    }
+    called = [*["predict_proba"] * bool(body.labels), "predict_many", "explain"]
+    flags, replaced = {"SENTENCES": bool(said)}, {"Answer": answer_type}
     module = PythonModule(
         docstring=_docstring(source, len(decided), layout),
         imports=helpers.imports(IMPORTED | _typing(code)),
@@ -140,34 +110,17 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         classes=collection("CLASSES = (", map(python_literal, body.labels), ")"),
         constants=code.constants(),
         is_classifier=bool(body.labels),
-        is_divided=dividing is not None,
-        target=in_docstring(target),
+        target=in_docstring(words.name(program.target)),
         head=code.head_by_name(answer_type),
         by_name=code.by_name(decision, len(decided)),
         interface=code.interface(answer_type),
         decision=decision.lines,
         functions=others,
-        runtime=copied(rows, _runtime(body), flags, replaced),
+        runtime=copied(rows, called, flags, replaced),
         probabilities=_probabilities(decided),
         sentences=[f'    "{i}": {python_string(text)},' for i, text in said.items()],
         steps=[] if said else _steps(program),
         ends=[] if said else _ends(program, decided, figures),
-        explained=copied(rows, ["EXPLAINED"]),
-        shown_names=collection(
-            "NAMES = (", (python_string(words.name(f.name)) for f in used), ")"
-        ),
-        conclusions=collection(
-            "CONCLUSIONS = (",
-            (python_string(f"{target} = {words.value(x)}") for x in body.labels),
-            ")",
-        ),
-        estimates=[
-            f'    "{rule.id}": ({python_literal(rule.value)},),'
-            for rule in decided.values()
-            if not body.labels
-        ],
-        readers=list(readers(body)),
-        nodes=list(node_table(dividing, decided)) if dividing is not None else [],
         helpers=helpers.texts(),
     )
     return Lowered(module, notes=(layout.note("the Python module"),))
@@ -185,15 +138,6 @@ def _typing(code: DecisionCode) -> dict[str, set[str]]:
     return {"typing": IMPORTED["typing"] | overloads}
 
 
-def _runtime(body: ir.Body) -> list[str]:
-    """Return the functions that users call besides `predict`, and their helpers."""
-    first = ["predict_proba"] if body.labels else []
-    if not divisible(body):
-        return [*first, "predict_many", "explain"]
-    inner = ["parts_of", "divided", "reached", "mixed", "sentence"]
-    return [*first, "predict_many", "explain_divided", *inner]
-
-
 def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[str]:
     """Return the docstring of the module, with one call that can be tried."""
     program = source.program
@@ -207,7 +151,6 @@ def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[st
         "",
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
-        *(DIVIDES if divisible(body) else ()),
         *textwrap.wrap(f"L{layout.said[1:]}.", WIDTH),
         "Standard library only, Python 3.9 or later.",
     ]

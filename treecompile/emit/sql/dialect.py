@@ -136,25 +136,6 @@ class DialectLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Sums:
-    """How shares are added up where a tree divides missing values."""
-
-    depth: int = 0  # sums within one another in an expression; 0: not supported
-    operators: int = 0  # operators within one another in an expression
-    terms: int = 0  # sums in total: splits x labels
-    greatest: str = "GREATEST"  # the function that returns its greatest argument
-    # How the shares get names, so that each is written only once:
-    # "(SELECT {answer} FROM (VALUES ({shares})) AS shares ({names}))"
-    naming: Phrase = phrase("{answer} {shares} {names}", "", once="shares")
-    # One name, by `{place}` from 0 or `{number}` from 1: "s{place}"
-    named: Phrase = phrase("{place} {number}", "")
-    stages: int = 0  # queries within one another; 0: all in one expression
-    columns: int = 0  # maximum columns of a query
-    fence: str = ""  # keeps the optimizer from merging two stages: LIMIT 1 OFFSET 0
-    traps_underflow: bool = False  # true if a product that rounds to zero is an error
-
-
-@dataclass(frozen=True, slots=True)
 class TreeSums:
     """How the trees of a forest are added up."""
 
@@ -163,6 +144,15 @@ class TreeSums:
     # A number rounded to 32 bits: "CAST({} AS FLOAT)"; "" if there is no such type.
     single: Phrase = phrase("{}", "")
     single_sums: bool = False  # whether the sum of two such numbers is one, too
+    greatest: str = "GREATEST"  # the function that returns its greatest argument
+    # How the sums get names in an expression, so that each is written only once:
+    # "(SELECT {answer} FROM (VALUES ({sums})) AS sums ({names}))"
+    naming: Phrase = phrase("{answer} {sums} {names}", "", once="sums")
+    # One name, by `{place}` from 0 or `{number}` from 1: "s{place}"
+    named: Phrase = phrase("{place} {number}", "")
+    # Or whether they are columns of a subquery, which can refer to the current row ...
+    subquery: bool = False
+    fence: str = ""  # ... and what keeps its stages from being merged: LIMIT 1 OFFSET 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +303,6 @@ class Dialect:
     everything: Phrase = phrase("{table}", "*")
     # Faster `columns.number` if the answer is a number.
     number_for_number: Phrase = phrase("{}", "")
-    sums: Sums = Sums()
     forests: TreeSums = TreeSums()
     steps: DialectSteps = DialectSteps()
     functions: Functions = Functions()

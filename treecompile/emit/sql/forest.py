@@ -143,7 +143,7 @@ def _expression(sums: ForestSums, asked: Asked) -> list[str]:
     marks = [f"\0{place}\0" for place in range(len(sums.margins))]
     text = answer(marks)
     is_short = len(stages) == 1 and all(text.count(mark) <= 1 for mark in marks)
-    if dialect.sums.stages and not is_short:
+    if dialect.forests.subquery and not is_short:
         return _subquery(stages, answer(sums.margins), dialect)
     if len(stages) > 1 and sums.is_single and not dialect.forests.single:
         raise TargetError(
@@ -155,14 +155,13 @@ def _expression(sums: ForestSums, asked: Asked) -> list[str]:
             f"the forest adds up {len(sums.forest.members):,} trees, and an expression"
             f" of {dialect.name} adds up at most {sums.most:,}: {sums.instead}"
         )
-    if dialect.sums.naming and not is_short:
-        sums_of_list = dialect.sums.named
+    if dialect.forests.naming and not is_short:
         places = [
-            sums_of_list.fill(place=place, number=place + 1)
+            dialect.forests.named.fill(place=place, number=place + 1)
             for place in range(len(marks))
         ]
-        text = dialect.sums.naming.fill(
-            answer=answer(places), shares=", ".join(marks), names=", ".join(places)
+        text = dialect.forests.naming.fill(
+            answer=answer(places), sums=", ".join(marks), names=", ".join(places)
         )
     # Where no way to name a sum is known, it is written wherever it is needed.
     return _filled(text, dict(zip(marks, stages[0].values(), strict=True)))
@@ -186,7 +185,7 @@ def _filled(text: str, margins: Expressions) -> list[str]:
 
 def _subquery(stages: Sequence[Expressions], text: str, dialect: Dialect) -> list[str]:
     """Return a subquery for one row, whose stages see the columns of the table."""
-    lines, source, fence = ["("], "", dialect.sums.fence
+    lines, source, fence = ["("], "", dialect.forests.fence
     for number, stage in enumerate(stages):
         name = f"{SUMS}_{number}"
         lines.append(f"  {'WITH ' if number == 0 else ''}{name} AS (SELECT")

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from treecompile.emit.sql.dialect import Dialect
-from treecompile.emit.sql.fractional import first_greatest
 from treecompile.emit.sql.outputs import Asked
 from treecompile.emit.sql.text import literal
 from treecompile.model import ir
@@ -60,8 +59,8 @@ class ForestAnswers:
     def _parts(self) -> list[str]:
         """Return the exponential of each margin, relative to the greatest."""
         top = f"({first_greatest(self.margins, self.margins)})"
-        if self.dialect.sums.greatest:
-            top = f"{self.dialect.sums.greatest}({', '.join(self.margins)})"
+        if self.dialect.forests.greatest:
+            top = f"{self.dialect.forests.greatest}({', '.join(self.margins)})"
         return [self._exp(f"{margin} - {top}") for margin in self.margins]
 
     def _linked(self, margin: str) -> str:
@@ -102,6 +101,18 @@ class ForestAnswers:
         if not self.dialect.forests.single:
             return rounded_by_arithmetic(f"({text})", self.dialect)
         return self.dialect.columns.number.fill(self.dialect.forests.single.fill(text))
+
+
+def first_greatest(margins: Sequence[str], results: Sequence[str]) -> str:
+    """Choose the result of the greatest margin; at a tie, of the first of them."""
+    if len(margins) == 1:
+        return results[0]
+    arms = []
+    for place, margin in enumerate(margins[:-1]):
+        # Earlier margins were smaller, or an earlier arm would have answered.
+        tests = (f"{margin} >= {other}" for other in margins[place + 1 :])
+        arms.append(f"WHEN {' AND '.join(tests)} THEN {results[place]}")
+    return f"CASE {' '.join(arms)} ELSE {results[-1]} END"
 
 
 def rounded_by_arithmetic(number: str, dialect: Dialect) -> str:

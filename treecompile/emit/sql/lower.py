@@ -25,9 +25,6 @@ from treecompile.emit.sql.checks import (
 )
 from treecompile.emit.sql.dialect import Dialect, DialectConditions, read_dialect
 from treecompile.emit.sql.forms import Expressions, Steps, answer_type
-from treecompile.emit.sql.fractional import check_sums
-from treecompile.emit.sql.fractional_inline import inline
-from treecompile.emit.sql.fractional_stages import staged
 from treecompile.emit.sql.outputs import (
     OUTPUTS,
     Asked,
@@ -64,7 +61,7 @@ class SqlText:
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
-    body = paths.settled(source.program.body)
+    body = source.program.body
     dialect = read_dialect(options.dialect)
     forms.check_form(options, dialect)
     check_values(body, dialect)
@@ -125,7 +122,7 @@ def in_steps(
 
     `said` is what comments say about each rule.
     """
-    if options.form not in forms.WITH_TABLE or paths.divisible(body):
+    if options.form not in forms.WITH_TABLE:
         return Steps(expressions(body, dialect, columns, options, said, layout))
     typed: dict[str, str] = {}
     types = declared_types(body, options.types)
@@ -225,8 +222,7 @@ def expressions(
     `columns` has the text that stands for each required feature, `said` what comments
     say about each rule.
     """
-    body = paths.settled(body)
-    types = {} if paths.divisible(body) else declared_types(body, options.types)
+    types = declared_types(body, options.types)
     made = {}
     for asked in asked_outputs(body, options):
         answer = answer_type(body, asked.output)
@@ -245,15 +241,12 @@ def expression(
 ) -> list[str]:
     """Return the lines of the CASE that computes one output."""
     dialect = writer.dialect
-    dividing = body if paths.divisible(body) else None
     decider, decided = body, paths.outcomes(body)
-    if dividing is not None and asked.output == "rule":
-        decider, decided = paths.exposed(dividing)
     answers = {
         place: result(rule, body, asked, dialect) for place, rule in decided.items()
     }
     behind = {place: [rule] for place, rule in decided.items()}
-    if dividing is None and layout.name == DECISION:
+    if layout.name == DECISION:
         decider, leaves = agreeing(body, answers)
         answers = {place: answers[found[0]] for place, found in leaves.items()}
         behind = {
@@ -264,10 +257,7 @@ def expression(
         return f"{answers[position]}{_comment(behind[position], said)}"
 
     steps = layout.steps(decider, dialect.limits.nesting, missing_last=True)
-    lines = list(case_lines(steps, writer.text, answer, dialect))
-    if dividing is not None and asked.output != "rule":
-        lines[1:1] = divided_arm(dividing, writer, asked)
-    return lines
+    return list(case_lines(steps, writer.text, answer, dialect))
 
 
 MOST_NAMED = 3  # rules in a comment
@@ -277,8 +267,6 @@ def _comment(rules: Sequence[ir.Rule], said: Mapping[str, str]) -> str:
     """Return the comment after an answer: " /* R3: 2 of 2 cases, R4: ... */"."""
     if rules[0].id not in said:
         return ""
-    if rules[0].id == paths.DIVIDED:
-        return f" /* {paths.DIVIDED}: several rules share it */"
     named = [f"{rule.id}: {said[rule.id]}" for rule in rules[:MOST_NAMED]]
     if others := len(rules) - len(named):
         named.append(f"and {words.quantity(others, 'other rule')}")
@@ -293,18 +281,6 @@ def result(rule: ir.Rule, body: ir.Body, asked: Asked, dialect: Dialect) -> str:
         return literal(rule.value, dialect)
     label = body.labels.index(rule.value) if asked.label is None else asked.label
     return literal(probabilities(rule.stats)[label], dialect)
-
-
-def divided_arm(tree: ir.Tree, writer: ConditionWriter, asked: Asked) -> list[str]:
-    """Return the arm of a CASE that answers rows with an unknown value."""
-    check_sums(tree, writer.dialect)
-    required = ((index, tree.features[index]) for index in required_features(tree))
-    tests = [writer.text(paths.unknown(*feature)) for feature in required]
-    when = f"  WHEN {' OR '.join(tests)} THEN"
-    if writer.dialect.sums.stages:
-        lines = staged(tree, writer, asked)
-        return [f"{when} (", *(f"    {line}" for line in lines), "  )"]
-    return [when, *(f"    {line}" for line in inline(tree, writer, asked))]
 
 
 # ---------------------------------------------------------------- layout

@@ -27,7 +27,7 @@ from treecompile.learning.grow.rows import threads
 from treecompile.learning.options import GrowthLimits, Progress
 from treecompile.model.collector import paused
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import Feature, Kind, MissingPolicy, Tree
+from treecompile.model.ir import Feature, Kind, Tree
 from treecompile.tables.dataset import Dataset
 
 MOST_GROUPED = 200  # categories; the time of grouping grows with their third power
@@ -41,7 +41,6 @@ class C45Options:
     is_pruning: bool = True
     cf: float = 0.25  # confidence level of pruning: a smaller one prunes more
     is_fractional: bool = True  # cases with a missing value are divided in training
-    policy: MissingPolicy = MissingPolicy.BRANCH  # how the tree treats missing values
     is_grouping: bool = False
     costs: Costs | None = None
 
@@ -55,7 +54,7 @@ def learn(
     """Grow and prune a tree by C4.5."""
     with paused(lasting=True):
         made = draft(data, limits, progress, options)
-        return finish_case_tree(made, data.features, data.labels, options.policy)
+        return finish_case_tree(made, data.features, data.labels)
 
 
 def draft(

@@ -21,7 +21,7 @@ from treecompile.learning.grow.draft import Draft
 from treecompile.learning.grow.segments import PART, Segments
 from treecompile.measure.statistics import best_labels, leaf_errors
 from treecompile.model.arrays import Floats, Positions
-from treecompile.model.ir import ClassCounts, Feature, Label, MissingPolicy, Tree
+from treecompile.model.ir import ClassCounts, Feature, Label, Tree
 
 MARGIN = 0.1  # by so many expected errors a simpler tree may be worse
 
@@ -256,23 +256,12 @@ def finish_case_tree(
     draft: CaseDraft,
     features: tuple[Feature, ...],
     labels: tuple[Label, ...],
-    policy: MissingPolicy,
 ) -> Tree:
-    """Make the tree from a draft.
-
-    Under the fractional policy a leaf predicts by its shares, even at a tie, and a leaf
-    without cases has the counts of one case of its class. Under other policies it has
-    the counts of its parent.
-    """
-    is_fractional = policy is MissingPolicy.FRACTIONAL
+    """Make the tree from a draft; a leaf without cases has the counts of its parent."""
     is_empty, stats = stand_ins(draft)
     weights = np.array(list(map(fsum, draft.stats.tolist())))
     value = draft.label.copy()
-    if is_fractional:
-        stats[is_empty] = np.eye(len(labels))[draft.label[is_empty]]
-        value = stats.argmax(axis=1)
-    else:
-        value[is_empty] = stats[is_empty].argmax(axis=1)
+    value[is_empty] = stats[is_empty].argmax(axis=1)
     order = draft.reading_order()
     return TreeBuilder(
         draft,
@@ -284,4 +273,4 @@ def finish_case_tree(
         # Logarithms differ in their last bits between processors: the file must not.
         [round(gain, 12) for gain in draft.splits.gain[order].tolist()],
         weights[draft.child],
-    ).build(labels, policy)
+    ).build(labels)

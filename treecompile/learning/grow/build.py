@@ -55,11 +55,7 @@ class TreeBuilder:
         place[self.order] = np.arange(len(self.order))
         return place
 
-    def build(
-        self,
-        labels: tuple[ir.Label, ...],
-        policy: ir.MissingPolicy = ir.MissingPolicy.BRANCH,
-    ) -> ir.Tree:
+    def build(self, labels: tuple[ir.Label, ...]) -> ir.Tree:
         feature = self.draft.splits.feature[self.order]
         by_category = is_categorical(self.features)[feature]
         form = np.where(feature < 0, 0, np.where(by_category, 2, 1))
@@ -70,7 +66,7 @@ class TreeBuilder:
             self.categories(categories),
         )
         nodes = tuple(map(next, map(makers.__getitem__, form.tolist())))
-        return ir.Tree(self.features, labels, nodes, policy)
+        return ir.Tree(self.features, labels, nodes)
 
     def leaves(self, places: Positions) -> list[ir.Leaf]:
         columns = (self.values, self.stats, self.weights)

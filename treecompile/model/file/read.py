@@ -23,7 +23,7 @@ from treecompile.model.file.training import read_training
 from treecompile.model.file.write import FORMAT, VERSION
 from treecompile.model.files import read_bytes
 from treecompile.model.forests import single
-from treecompile.model.ir import Kind, MissingPolicy, Op, ValueType
+from treecompile.model.ir import Kind, Op, ValueType
 from treecompile.model.semantics import is_partition
 
 HEAD = (
@@ -70,15 +70,15 @@ def _program(record: Any) -> ir.AnyProgram:
     bodies = {"nodes", "rules", "trees"} & record.keys()
     if len(bodies) != 1:
         raise ModelFileError('expected either "nodes", "rules" or "trees"')
-    policy = {"nodes": ["missing"], "rules": [], "trees": ["forest"]}[min(bodies)]
-    checks.keys(record, [*HEAD, *policy, *bodies], "the file")
+    adding = ["forest"] if "trees" in bodies else []
+    checks.keys(record, [*HEAD, *adding, *bodies], "the file")
     checks.text(record["tool"], "tool")
     features = checks.listed(record["features"], "features", _feature)
     checks.distinct((f.name for f in features), "features", "two have the same name")
     reader = BodyReader.of(features, _labels(record["labels"]))
     body: ir.AnyBody
     if "nodes" in record:
-        body = reader.tree(record["nodes"], record["missing"])
+        body = reader.tree(record["nodes"])
     elif "rules" in record:
         body = reader.rules(record["rules"])
     else:
@@ -155,19 +155,11 @@ class BodyReader:
             features, labels, known, tuple(frozenset(f.categories) for f in features)
         )
 
-    def tree(self, item: Any, missing: Any) -> ir.Tree:
-        policy = checks.member(missing, MissingPolicy, "missing: unknown policy")
+    def tree(self, item: Any) -> ir.Tree:
         nodes = checks.listed(item, "nodes", self.node)
         splits = [node if isinstance(node, ir.Split) else None for node in nodes]
         checks.family([_children(split) for split in splits], "nodes")
-        for position, split in enumerate(splits):
-            weights = sum(branch.weight for branch in split.branches) if split else 1
-            if policy is MissingPolicy.FRACTIONAL and not 0 < weights < inf:
-                raise ModelFileError(
-                    f"nodes[{position}].branches: expected a weight above 0 in some"
-                    " branch"
-                )
-        return ir.Tree(self.features, self.labels, nodes, policy)
+        return ir.Tree(self.features, self.labels, nodes)
 
     def node(self, item: Any, where: str) -> ir.Node:
         if "branches" not in checks.as_object(item, where):

@@ -9,15 +9,14 @@ from typing import Any
 from treecompile.model import ir
 from treecompile.model.errors import ModelFileError
 from treecompile.model.file import checks
-from treecompile.model.paths import divisible, leaf_count
+from treecompile.model.paths import leaf_count
 
 
 def read_training(item: Any, body: ir.AnyBody) -> ir.Training:
     """What a model file says of the rows that its model was learned from."""
-    # with the default, or the rows that a tree divides
     deciding = 0  # of a forest, only the whole is measured
-    if not isinstance(body, ir.Forest):
-        deciding = leaf_count(body) + (isinstance(body, ir.RuleSet) or divisible(body))
+    if not isinstance(body, ir.Forest):  # with the default
+        deciding = leaf_count(body) + isinstance(body, ir.RuleSet)
 
     def columns(item: Any, where: str) -> tuple[ir.ColumnSummary, ...]:
         found = checks.listed(item, where, _column)

@@ -92,7 +92,6 @@ def _program_record(program: ir.AnyProgram) -> dict[str, Any]:
         "features": (asdict(feature) for feature in body.features),
     }
     if isinstance(body, ir.Tree):
-        record["missing"] = body.missing.value
         record["nodes"] = map(_node_record, body.nodes)
     elif isinstance(body, ir.Forest):
         record["forest"] = _forest_record(body)
