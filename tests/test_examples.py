@@ -7,7 +7,6 @@ import shlex
 import shutil
 from pathlib import Path
 
-import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
@@ -54,7 +53,10 @@ def test_there_are_examples() -> None:
     assert len(EXAMPLES) >= 3
 
 
+@pytest.mark.library
 def test_the_model_of_lightgbm_has_its_margins_and_labels() -> None:
+    import lightgbm
+
     folder = ROOT / "examples" / "lightgbm"
     booster = lightgbm.Booster(model_file=folder / "booster.txt")
     model = treecompile.load(folder / "model.json")

@@ -12,7 +12,6 @@ from random import Random
 from typing import Any
 
 import pytest
-import sqlglot
 
 import treecompile
 from tests.support.databases import DATABASES, SLOW
@@ -137,8 +136,11 @@ def test_fifteen_hundred_trees_run(name: str, arithmetic: ir.Arithmetic) -> None
     assert check(engine, forest, rows, form="select", table="t") == 20
 
 
+@pytest.mark.library
 @pytest.mark.parametrize("name", PARSED)
 def test_other_dialects_are_read_as_they_are_meant(name: str) -> None:
+    import sqlglot
+
     read = 0
     for seed in range(12):
         forest = random_forest(Random(seed))

@@ -12,10 +12,8 @@ from uuid import uuid4
 
 import duckdb
 import pandas as pd
-import psycopg
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pymysql
 
 from tests.support.databases import DATABASES, mariadb_url, postgres_url
 from treecompile.emit.sql.dialect import Dialect, read_dialect
@@ -113,6 +111,8 @@ def _rows(columns: Typed) -> list[tuple[Any, ...]]:
 
 @contextmanager
 def _postgres(columns: Typed, folder: Path, table: str) -> Iterator[tuple[str, str]]:
+    import psycopg
+
     url, dialect = postgres_url(), read_dialect("postgres")
     name = f"{table}_{folder.name}"
     quoted = Quoting(dialect).name(name)
@@ -142,6 +142,8 @@ def _sqlite(columns: Typed, folder: Path, table: str) -> Iterator[tuple[str, str
 
 @contextmanager
 def _mariadb(columns: Typed, folder: Path, table: str) -> Iterator[tuple[str, str]]:
+    import pymysql
+
     url, made = mariadb_url(), _made(columns, read_dialect("mariadb"))
     name = f"made_{uuid4().hex}"
     rows = _rows(columns)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars
 import pytest
 
 import treecompile
@@ -61,7 +60,7 @@ def test_one_row_of_a_table_is_explained(model: Model, penguins: pd.DataFrame) -
     one = pd.DataFrame([row()])
     names = [feature.name for feature in model.program.body.features]
     values = [row().get(name) for name in names]
-    forms: Any = (pd.Series(row()), one, [row()], [values], polars.DataFrame([row()]))
+    forms: Any = (pd.Series(row()), one, [row()], [values])
     for form in forms:
         assert repr(model.explain(form)) == expected
         assert model.draw(row=form) == model.draw(row=row())
@@ -85,7 +84,6 @@ def test_every_form_of_a_table_has_the_same_answers(
         "lists": features.to_numpy(dtype=object).tolist(),
         "tuples": tuple(features.itertuples(index=False, name=None)),
         "array": features.to_numpy(dtype=object),
-        "polars": polars.read_csv(PENGUINS, null_values="NA", infer_schema_length=None),
     }
     for form, data in forms.items():
         assert model.predict(data).tolist() == expected.tolist(), form
@@ -157,7 +155,12 @@ def test_integers_name_columns() -> None:
 # ---------------------------------------------------------------- polars
 
 
-def test_frames_of_polars_are_frames(penguins: pd.DataFrame, tmp_path: Path) -> None:
+@pytest.mark.library
+def test_frames_of_polars_are_frames(
+    model: Model, penguins: pd.DataFrame, tmp_path: Path
+) -> None:
+    import polars
+
     frame = polars.read_csv(PENGUINS, null_values="NA", infer_schema_length=None)
     found = treecompile.learn(frame, target="species")
     assert (
@@ -166,6 +169,8 @@ def test_frames_of_polars_are_frames(penguins: pd.DataFrame, tmp_path: Path) -> 
     assert found.evaluate(frame).accuracy == found.evaluate(penguins).accuracy
     made = treecompile.build(frame, tmp_path, target="species", estimate=False)
     assert made.model.sha256 == found.sha256
+    assert model.predict(frame).tolist() == model.predict(penguins).tolist()
+    assert repr(model.explain(frame[:1])) == repr(model.explain(penguins[:1]))
 
 
 # ---------------------------------------------------------------- errors

@@ -168,7 +168,10 @@ def test_a_clone_has_the_parameters_and_a_pickle_also_the_model(estimator: Any) 
     ).all()
 
 
-@pytest.mark.parametrize("container", ["default", "pandas", "polars"])
+POLARS = pytest.param("polars", marks=pytest.mark.library)
+
+
+@pytest.mark.parametrize("container", ["default", "pandas", POLARS])
 def test_every_output_of_a_column_transformer_is_learned_from(container: str) -> None:
     X, y = people()
     X = X.assign(age=X["age"].fillna(40)).drop(columns="size")
@@ -225,6 +228,7 @@ def test_class_weights() -> None:
     assert set(fitted.predict(X)) == {0}
 
 
+@pytest.mark.library
 def test_polars_frames() -> None:
     import polars
 
