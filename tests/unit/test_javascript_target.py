@@ -16,9 +16,8 @@ from treecompile.emit.compiler import emit
 from treecompile.emit.javascript.lower import decision_script
 from treecompile.emit.literals import javascript_string
 from treecompile.emit.lowering import CompilerInput
-from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import read_target
-from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.errors import TargetError
 from treecompile.model.file.read import read_program
 from treecompile.model.ir import (
     Branch,
@@ -130,67 +129,6 @@ def test_no_text_of_a_model_is_markup_or_ends_a_comment() -> None:
         assert "\u2028" not in text
 
 
-def test_commonjs_is_strict() -> None:
-    text = emit(read_program(TENNIS), "javascript", EmitOptions(module="commonjs")).text
-    assert '*/\n"use strict";\n\nconst MODEL' in text
-    assert text.endswith("};\n")
-    assert "\nmodule.exports = {\n" in text
-
-
-def test_other_kinds_of_modules_are_refused() -> None:
-    with pytest.raises(OptionError, match="^--module 'amd': expected one of esm, com"):
-        emit(read_program(TENNIS), "javascript", EmitOptions(module="amd"))
-
-
-# ---------------------------------------------------------------- files
-
-
-@pytest.mark.parametrize(
-    ("name", "options", "types"),
-    [
-        ("predict.mjs", [], "predict.d.mts"),
-        ("predict.js", [], "predict.d.ts"),
-        ("predict.cjs", ["--module", "commonjs"], "predict.d.cts"),
-        ("predict.js", ["--module", "commonjs"], "predict.d.ts"),
-    ],
-)
-def test_the_types_go_beside(
-    name: str, options: list[str], types: str, tmp_path: Path
-) -> None:
-    out = tmp_path / name
-    for _ in range(2):  # the second time over its own files
-        commands.good("emit", TENNIS, "--to", "javascript", *options, "-o", out)
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([name, types])
-    said = (tmp_path / types).read_text(encoding="utf-8")
-    assert 'export type Answer = "no" | "yes";\n' in said
-    assert "  outlook: string | null;\n" in said
-
-
-def test_types_of_somebody_else_are_kept(tmp_path: Path) -> None:
-    types = tmp_path / "predict.d.mts"
-    types.write_text("mine")
-    out = tmp_path / "predict.mjs"
-    result = commands.run("emit", TENNIS, "--to", "javascript", "-o", out)
-    assert result.exit_code == 2
-    assert "predict.d.mts' exists and does not look like" in result.stderr
-    assert types.read_text() == "mine"
-    assert not out.exists()
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [("a.cjs", []), ("a.mjs", ["--module", "commonjs"]), ("a.txt", [])],
-)
-def test_a_name_that_node_would_misread_is_refused(
-    name: str, options: list[str], tmp_path: Path
-) -> None:
-    out = tmp_path / name
-    result = commands.run("emit", TENNIS, "--to", "javascript", *options, "-o", out)
-    assert result.exit_code == 2
-    assert "Node.js knows a module of kind" in result.stderr
-    assert not list(tmp_path.iterdir())
-
-
 # ---------------------------------------------------------------- on Node.js
 
 
@@ -216,16 +154,6 @@ def test_what_a_module_says() -> None:
         ["yes", "yes"],
         "yes",
     ]
-
-
-@needs_node
-def test_commonjs_is_required(tmp_path: Path) -> None:
-    out = tmp_path / "predict.cjs"
-    arguments = ("--to", "javascript", "--module", "commonjs", "-o", out)
-    commands.good("emit", TENNIS, *arguments)
-    row = '{ outlook: "cloudy", humidity: null, wind: null }'
-    script = f"console.log(require({json.dumps(str(out))}).predict({row}))"
-    assert run(script, "commonjs") == "yes\n"
 
 
 @needs_node

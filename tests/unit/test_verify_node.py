@@ -16,7 +16,6 @@ from tests.support.node import in_one_process, needs_node
 from tests.support.random_models import random_program
 from tests.support.samples import every_type, numeric
 from treecompile.emit.compiler import emit
-from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import EngineError, OptionError
 from treecompile.model.ir import (
     Branch,
@@ -43,9 +42,8 @@ from treecompile.verify.verification import verify
 # ---------------------------------------------------------------- claims
 
 
-@pytest.mark.parametrize("kind", ["esm", "commonjs"])
-def test_a_module_is_known_by_its_text(kind: str) -> None:
-    text = emit(numeric(), "javascript", EmitOptions(module=kind)).text
+def test_a_module_is_known_by_its_text() -> None:
+    text = emit(numeric(), "javascript").text
     shares = [("probability", place) for place in range(3)]
     wanted = [("label", None), ("rule", None), *shares]
     assert claim(numeric(), text) == Claim("node", wanted)
@@ -324,7 +322,5 @@ def test_answers_of_another_type_are_mismatches() -> None:
 @pytest.mark.parametrize("seed", [3, 11])
 def test_hostile_models_are_verified(seed: int) -> None:
     program = random_program(Random(seed))
-    for kind in ("esm", "commonjs"):
-        text = emit(program, "javascript", EmitOptions(module=kind)).text
-        report = verify(program, text, budget=2000)
-        assert report.passed, report
+    report = verify(program, emit(program, "javascript").text, budget=2000)
+    assert report.passed, report

@@ -211,8 +211,7 @@ class Model:
         are refused.
 
         For Python and SQL: the `layout` (`list` for one guard per rule, `decision` for
-        a nested decision, or `auto`). For JavaScript: the kind of `module` (esm or
-        commonjs).
+        a nested decision, or `auto`).
 
         For SQL: the `dialect`; the `form` (expression, select, view, function or dbt);
         the `table` that a query reads; the `name` of the view, function or dbt model;

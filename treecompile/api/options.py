@@ -72,7 +72,6 @@ class LearnKeywords(DataKeywords, total=False):
 
 
 class EmitKeywords(TypedDict, total=False):
-    module: str
     layout: str
     dialect: str
     form: str

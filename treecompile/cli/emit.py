@@ -23,11 +23,6 @@ from treecompile.model.ir import AnyProgram
 from treecompile.model.options import COMMON, DATABASE, IN_SQL, TESTING
 
 MOST_ARTEFACT = 1 << 28  # bytes
-# By the kind of module, its suffixes, each with that of its types.
-MODULE_SUFFIXES = {
-    "esm": {".mjs": ".d.mts", ".js": ".d.ts"},
-    "commonjs": {".cjs": ".d.cts", ".js": ".d.ts"},
-}
 
 
 @command(
@@ -38,7 +33,7 @@ MODULE_SUFFIXES = {
     "treecompile emit model.json --to sql --dialect snowflake\n"
     "treecompile emit model.json --to sql --as view --table orders -o view.sql",
     "The artefact, by default to standard output. With --as dbt and -o NAME.sql, also"
-    " NAME.yml; with --to javascript and -o NAME.mjs, the types in NAME.d.mts.",
+    " NAME.yml.",
 )
 @click.argument("model")
 @value(
@@ -86,10 +81,10 @@ def emit(
     path = None if out in STANDARD_OUTPUT else Path(str(out))
     check_output(path, force=force)
     chosen = emit_options(target, given(options))
-    beside = _beside(path, target, chosen) if path else None
+    beside = _beside(path) if path and chosen.form == "dbt" else None
     if beside is not None:
         check_output(beside, force=force)
-        if chosen.form == "dbt" and not chosen.name:
+        if not chosen.name:
             chosen = replace(chosen, name=beside.stem)  # as dbt names its models
     terminal = Terminal(quiet)
     program = read_model(model, terminal)
@@ -103,35 +98,20 @@ def emit(
         return
     texts = {path: artefact.text}
     if beside is not None:
-        tests = unit_tests(program, chosen) if chosen.form == "dbt" else ""
-        texts[beside] = artefact.beside + tests
+        texts[beside] = artefact.beside + unit_tests(program, chosen)
     write_texts(texts)
     terminal.tell(f"wrote {' and '.join(map(str, texts))}")
 
 
-def _beside(path: Path, target: str, options: EmitOptions) -> Path | None:
-    """The second file of an artefact: the YAML of a dbt model, the types of a module.
-
-    TypeScript finds the types of predict.mjs in predict.d.mts.
-    """
-    if options.form == "dbt":
-        beside = path.with_suffix(".yml")
-        if beside == path:
-            raise OptionError(
-                f"-o {path}: the properties of a dbt model go there: name the model"
-                f" {path.with_suffix('.sql')}"
-            )
-        return beside
-    if target != "javascript":
-        return None
-    suffixes = MODULE_SUFFIXES.get(options.module, {})  # the lowering refuses others
-    if suffixes and path.suffix not in suffixes:
-        better = path.with_suffix(next(iter(suffixes)))
+def _beside(path: Path) -> Path:
+    """The file of the properties of a dbt model."""
+    beside = path.with_suffix(".yml")
+    if beside == path:
         raise OptionError(
-            f"-o {path}: Node.js knows a module of kind {options.module} by the suffix"
-            f" {' or '.join(suffixes)}: name it {better}"
+            f"-o {path}: the properties of a dbt model go there: name the model"
+            f" {path.with_suffix('.sql')}"
         )
-    return path.with_suffix(suffixes.get(path.suffix, ".d.ts"))
+    return beside
 
 
 def _with_types(program: AnyProgram, url: str, options: EmitOptions) -> EmitOptions:

@@ -60,7 +60,7 @@ class Artefact:
     suffix: str  # of its file: .py
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()  # what was chosen
-    beside: str = ""  # the second file: a dbt model's YAML, the types of JavaScript
+    beside: str = ""  # the second file: a dbt model's YAML
 
 
 def emit(

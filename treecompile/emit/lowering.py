@@ -54,7 +54,7 @@ class Lowered:
     strings: DataclassInstance  # what the template places: a SqlText
     warnings: tuple[str, ...] = ()  # ("DuckDB is slow to read ... 20000 leaves",)
     notes: tuple[str, ...] = ()  # ("12 ordered rules ... are run as one nested ...",)
-    beside: str = ""  # a second file: a dbt model's YAML, the types of JavaScript
+    beside: str = ""  # a second file: a dbt model's YAML
     finish: Callable[[str], str] | None = None  # a last change of the finished text
 
 

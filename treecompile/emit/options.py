@@ -18,7 +18,6 @@ from treecompile.model.files import read_text
 from treecompile.model.options import (
     CODE,
     IN_DOCUMENT,
-    IN_JAVASCRIPT,
     IN_SQL,
     TEMPLATES,
     option,
@@ -28,7 +27,6 @@ from treecompile.model.options import (
 
 # Lowerings.
 PYTHON, SQL, MARKDOWN, HTML = ("python",), ("sql",), ("markdown",), ("html",)
-JAVASCRIPT = ("javascript",)
 LIST, DECISION, AUTO = LAYOUTS = ("list", "decision", "auto")
 
 
@@ -51,13 +49,6 @@ Glossary = Mapping[str, Entry]  # by the name of the column
 
 @dataclass(frozen=True, slots=True)
 class EmitOptions:
-    module: str = option(
-        "esm",
-        "The kind of module: `esm` (for import) or `commonjs` (for require).",
-        "KIND",
-        targets=JAVASCRIPT,
-        group=IN_JAVASCRIPT,
-    )
     layout: str = option(
         AUTO,
         "`list` writes one guard or WHEN for each rule, in the order of the document;"

@@ -26,7 +26,7 @@ FILES = "Format of data files"
 PRUNING, MISSING_VALUES = "Pruning and validation", "Missing values"
 WEIGHTS, RULES, REVIEWING = "Weights and costs", "Rules", "Edited rules"
 IN_SQL, IN_DOCUMENT = "SQL", "Document"
-CODE, IN_JAVASCRIPT = "Python and SQL", "JavaScript"
+CODE = "Python and SQL"
 TEMPLATES, TESTING, SEARCH = "Templates", "Verification", "Search"
 DATABASE, OUTPUT = "Database", "Output"
 HEADINGS = (  # in this order
@@ -34,7 +34,6 @@ HEADINGS = (  # in this order
     REVIEWING,
     *(
         CODE,
-        IN_JAVASCRIPT,
         IN_SQL,
         IN_DOCUMENT,
         TEMPLATES,

@@ -26,7 +26,6 @@ from treecompile.model import words
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import AnyProgram, Feature, Label, Value, ValueType
 from treecompile.verify.claims import NODE, PYTHON, Claim
-from treecompile.verify.node_process import EXPORTS
 from treecompile.verify.statements import RefusedError, has_backslashes, scan
 
 Found = Counter[int | float | str]
@@ -88,8 +87,7 @@ def added(
         own = _own(found, map(in_python, chain([first], fresh)))
     elif claimed.engine == NODE:
         found = in_javascript(text)
-        kind = "commonjs" if EXPORTS in text else "esm"
-        own = in_javascript(emit(program, "javascript", EmitOptions(module=kind)).text)
+        own = in_javascript(emit(program, "javascript").text)
     else:
         escapes = has_backslashes(claimed.engine)
         found = in_sql(text, escapes)

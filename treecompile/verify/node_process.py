@@ -34,7 +34,6 @@ from treecompile.verify.processes import (
 from treecompile.verify.statements import RefusedError
 
 MEMORY = 4096  # megabytes for objects
-EXPORTS = "module.exports ="  # only in a CommonJS module
 
 # Python code that sets the limits and then becomes Node.js.
 START = f"""
@@ -145,7 +144,7 @@ run(...process.argv.slice(2)).then(() => exit(0), fail);
 def run_node(
     text: str, body: Body, rows: Sequence[Row], timeout: float = TIMEOUT
 ) -> list[ModuleAnswer]:
-    """Return the answers of a module, which may be an ES or a CommonJS module."""
+    """Return the answers of an ES module."""
     node = node_program()
     if not rows:
         return []
@@ -157,10 +156,9 @@ def run_node(
     }
     with tempfile.TemporaryDirectory(prefix="treecompile-") as name:
         folder = Path(name).resolve()  # permissions are for paths without links
-        suffix = "cjs" if EXPORTS in text else "mjs"
         module, runner, values, answers = (
             folder / each
-            for each in (f"artefact.{suffix}", "run.mjs", "rows.json", "answers.json")
+            for each in ("artefact.mjs", "run.mjs", "rows.json", "answers.json")
         )
         module.write_text(text, encoding="utf-8", errors="surrogatepass")
         runner.write_text(RUNNER, encoding="ascii")

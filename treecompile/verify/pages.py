@@ -17,7 +17,7 @@ SCRIPT = re.compile(r"<script([^>]*)>(.*?)</script", re.DOTALL | re.IGNORECASE)
 DATA, DECISION, PAGE = (' type="application/json" id="data"', ' id="decision"', "")
 # The functions and labels that the decision declares; a regression has no labels.
 EXPORTS = """
-module.exports = {
+export default {
   CLASSES: typeof CLASSES === "undefined" ? undefined : CLASSES,
   predictProba: typeof predictProba === "undefined" ? undefined : predictProba,
   predict, predictMany, decide, explain,
@@ -30,7 +30,7 @@ def is_page(text: str) -> bool:
 
 
 def decision_in(text: str) -> str:
-    """Return the decision of a page as a CommonJS module; refuse a changed page."""
+    """Return the decision of a page as an ES module; refuse a changed page."""
     found = SCRIPT.findall(text)
     if [kind for kind, _ in found] != [DATA, DECISION, PAGE]:
         raise RefusedError("it is not a review page of treecompile: emit it again")
@@ -39,4 +39,4 @@ def decision_in(text: str) -> str:
         raise RefusedError(
             "its script is not the one that this treecompile writes: emit it again"
         )
-    return f'"use strict";\n{decision}{EXPORTS}'
+    return f"{decision}{EXPORTS}"

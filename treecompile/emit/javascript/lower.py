@@ -25,10 +25,9 @@ from treecompile.emit.javascript.layout import (
     literal,
     values,
 )
-from treecompile.emit.javascript.types import declarations
 from treecompile.emit.literals import javascript_string
 from treecompile.emit.lowering import CompilerInput, Lowered
-from treecompile.emit.options import EmitOptions, check_choice
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.render import render
 from treecompile.emit.steps import note
 from treecompile.emit.targets import ByType, read_target
@@ -37,7 +36,6 @@ from treecompile.model.paths import outcomes
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
 
-ESM, COMMONJS = MODULES = ("esm", "commonjs")
 TYPE_NAMES = ByType("number", "string", "integer", "boolean")
 
 
@@ -46,7 +44,6 @@ class JavaScriptModule:
     """The strings of a JavaScript module; a list has one line in each entry."""
 
     head: list[str]  # " Predict play: 5 rules learned by c45.", "", ...
-    is_commonjs: bool  # else an ES module
     exports: list[str]  # export { CLASSES, FEATURES, ... };
     model: list[str]  # const MODEL = Object.freeze({ name: "play", ... });
     features: list[str]  # const FEATURES = new Map([["heat", "number"], ...]);
@@ -71,7 +68,6 @@ class JavaScriptModule:
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
-    check_choice("--module", options.module, MODULES)
     program, body = source.program, source.program.body
     used = [body.features[index] for index in required_features(body)]
     converters = set(map(converter, used))
@@ -80,12 +76,10 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     decided = outcomes(body)
     decision, *others = code.functions(decided)
     said = sentences(program, decided, figures)
-    exported = _exported(body)
     types = {f.name: javascript_string(TYPE_NAMES.of(f.type)) for f in used}
     module = JavaScriptModule(
         head=_head(source, len(decided)),
-        is_commonjs=options.module == COMMONJS,
-        exports=_exports(exported, options.module),
+        exports=block("export {", _exported(body), "};"),
         model=block(
             "const MODEL = Object.freeze({",
             (f"{k}: {literal(v)}" for k, v in identity(source, len(decided)).items()),
@@ -109,8 +103,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         steps=[] if said else _steps(program),
         ends=[] if said else _ends(program, decided, figures),
     )
-    beside = declarations(source, used)
-    return Lowered(module, notes=(note(body),), beside=beside)
+    return Lowered(module, notes=(note(body),))
 
 
 def decision_script(source: CompilerInput) -> str:
@@ -125,11 +118,6 @@ def _exported(body: ir.Body) -> list[str]:
     if body.labels:
         names = ["CLASSES", *names, "predictProba"]
     return names
-
-
-def _exports(names: Sequence[str], module: str) -> list[str]:
-    start = "module.exports = {" if module == COMMONJS else "export {"
-    return block(start, names, "};")
 
 
 def _map(name: str, items: Mapping[str, str]) -> list[str]:
