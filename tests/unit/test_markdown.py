@@ -25,8 +25,8 @@ from treecompile.emit.markdown.groups import groups_of_tree
 from treecompile.emit.markdown.lower import lower
 from treecompile.emit.markdown.sections import fenced
 from treecompile.emit.options import EmitOptions, Entry, read_glossary
-from treecompile.emit.render import render
 from treecompile.emit.targets import read_target
+from treecompile.emit.templates import render
 from treecompile.model import words
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import (

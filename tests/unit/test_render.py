@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from treecompile.emit import render
 from treecompile.emit.targets import read_target
+from treecompile.emit.templates import render
 from treecompile.model.errors import TargetError, TreecompileError
 from treecompile.model.files import write_text, write_texts
 
@@ -150,4 +150,4 @@ def test_what_a_template_misses_is_an_error() -> None:
     with pytest.raises(
         TargetError, match=r"query.sql.jinja, line 1: 'header' is undef"
     ):
-        render.render(read_target("sql"), Nothing())
+        render(read_target("sql"), Nothing())

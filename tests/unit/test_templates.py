@@ -1,4 +1,4 @@
-"""Untrusted templates: whatever they do, it ends soon, and in one line."""
+"""Templates of users: what is wrong with them is said in one line."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from treecompile.emit import confined
-from treecompile.emit.render import render
 from treecompile.emit.targets import read_target
+from treecompile.emit.templates import render
 from treecompile.model.errors import TargetError
 
 
@@ -55,54 +54,26 @@ def test_a_template_gets_the_strings_of_the_lowering(folder: Path) -> None:
             "line 2: it is nested too deeply, or includes or calls itself",
         ),
         (f"{{{{ {'(' * 3000}1{')' * 3000} }}}}", "t.jinja: it is nested too deeply"),
-        ("{{ 'x' * 10**10 }}", "line 2: it needs too much memory"),
-        ("{{ 'x' | center(10**10) }}", "line 2: it needs too much memory"),
         ("{{ 'x' | nothing }}", "line 2: No filter named 'nothing'"),
         ("{{ nothing }}", "line 2: 'nothing' is undefined"),
         ("{{ part.nothing }}", "has no attribute 'nothing'"),
         ("{{ 'x'.encode('nothing') }}", "line 2: unknown encoding: nothing"),
         ("{{ [1, 2] | slice(0) | list }}", "line 2: integer division or modulo by"),
         ("{{ 'x' | format(1) }}", "line 2: not all arguments converted"),
-        ("{{ lines.__class__ }}", "line 2: access to attribute '__class__'"),
         ("{{ lines[1] }}", "t.jinja: it makes half a surrogate pair"),
         ("{% include '../x' %}", "template '../x' not found"),
-        ("{% include 'link.jinja' %}", "is a link that leads out of its folder"),
         ("\ud800", "line 2: not UTF-8 text"),
-        ("x" * 2**20, "is too large: more than 1,048,576 bytes"),
     ],
-    ids=range(17),
+    ids=range(12),
 )
 def test_what_is_wrong_is_said_in_one_line(
     folder: Path, template: str, message: str
 ) -> None:
-    (folder / "link.jinja").symlink_to("/etc/passwd")
     with pytest.raises(TargetError) as caught:
         made(folder, f"first\n{template}\n")
     assert "jinja" in str(caught.value) or "template" in str(caught.value)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-LOOP = (
-    "{% for a in range(99999) %}{% for b in range(99999) %}BODY{% endfor %}{% endfor %}"
-)
-
-
-def test_endless_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confined, "OUTPUT", 10**5)
-    with pytest.raises(TargetError, match=r"its text has more than 100,\d+ characters"):
-        made(folder, LOOP.replace("BODY", "x" * 50))
-
-
-@pytest.mark.parametrize(
-    "body", ["", "{% if 9 ** (10 ** 9) %}{% endif %}"], ids=["loops", "digits"]
-)
-def test_endless_work(folder: Path, monkeypatch: pytest.MonkeyPatch, body: str) -> None:
-    monkeypatch.setattr(confined, "SECONDS", 1)
-    with pytest.raises(
-        TargetError, match=r"t\.jinja: the template needs more than 1 s"
-    ):
-        made(folder, LOOP.replace("BODY", body))
 
 
 def test_a_template_that_is_a_folder_is_none(folder: Path) -> None:

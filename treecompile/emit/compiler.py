@@ -25,10 +25,10 @@ from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.python import forest as python_forest
 from treecompile.emit.python import lower as python
-from treecompile.emit.render import render
 from treecompile.emit.sql import forest as sql_forest
 from treecompile.emit.sql import lower as sql
 from treecompile.emit.targets import Target, read_target
+from treecompile.emit.templates import render
 from treecompile.model.collector import paused
 from treecompile.model.errors import TargetError
 from treecompile.model.file.limits import SMALLER

@@ -1,49 +1,77 @@
-"""Runs a Jinja template, and says in one line what is wrong with it.
-
-Templates run in Jinja's sandbox. They read only files of their own folders.
-"""
+"""Renders the template of a target, and says in one line what is wrong with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import cache
 from importlib.resources.abc import Traversable
-from math import inf
 from pathlib import Path
 from traceback import extract_tb
-from typing import Any
+from typing import TYPE_CHECKING
 
 from jinja2 import (
+    Environment,
     FunctionLoader,
     StrictUndefined,
     TemplateNotFound,
     TemplateSyntaxError,
 )
 from jinja2.loaders import split_template_path
-from jinja2.sandbox import SandboxedEnvironment
 
+from treecompile.emit.targets import Target, is_path, templates_folder
 from treecompile.emit.toml import one_line
 from treecompile.model.errors import TargetError
 from treecompile.model.files import read_text
+from treecompile.model.unicode import is_unicode
 
-MOST_BYTES = 1 << 20  # bytes of a template
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 # Lowering already formats as black does; running black too is a safety net for unusual
 # names, and only affordable for small modules (20,000 leaves would take a minute).
 BLACK_UP_TO = 40_000
 
 
-def environment(folders: Sequence[Traversable]) -> SandboxedEnvironment:
+def render(target: Target, strings: DataclassInstance, overrides: str = "") -> str:
+    """Return the text of an artefact: the template with the fields of `strings`.
+
+    `overrides` is a folder of templates that replace the built-in ones, laid out like
+    them: DIR/python/module.py.jinja.
+    """
+    own = Path(target.name) if is_path(target.name) else None
+    if overrides and not os.path.isdir(overrides):
+        raise TargetError(f"--templates {str(overrides)!r}: no such folder")
+    if overrides:
+        last = own or templates_folder() / target.name
+        templates = _environment([Path(overrides) / target.name, last])
+    else:
+        templates = _environment([own]) if own else _built_in(target.name)
+    text = _rendered(target.template, templates, strings)
+    if target.formatter == "black" and len(text) <= BLACK_UP_TO:
+        return _blackened(text, target.template)
+    return text
+
+
+@cache
+def _built_in(name: str) -> Environment:
+    return _environment([templates_folder() / name])
+
+
+def _environment(folders: Sequence[Traversable]) -> Environment:
     """Return an environment that loads each template from the first folder with it."""
 
     def load(name: str) -> tuple[str, str, None] | None:
         for folder in folders:
             file = folder.joinpath(*split_template_path(name))
             if file.is_file():
-                return _source(file, folder), str(file), None
+                return _source(file), str(file), None
         return None
 
     # PackageLoader would not do: a folder may be inside a zip or beside the package,
     # and importlib.resources reads it in both cases.
-    return SandboxedEnvironment(
+    return Environment(
         loader=FunctionLoader(load),
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -52,28 +80,16 @@ def environment(folders: Sequence[Traversable]) -> SandboxedEnvironment:
     )
 
 
-def _source(file: Traversable, folder: Traversable) -> str:
-    if not isinstance(file, Path) or not isinstance(folder, Path):
-        return file.read_text(encoding="utf-8")  # built in, inside a zip
-    if not file.resolve().is_relative_to(folder.resolve()):
-        raise TargetError(
-            f"template {str(file)!r} is a link that leads out of its folder: copy the"
-            " file instead"
-        )
-    return read_text(file, TargetError, most=MOST_BYTES)
+def _source(file: Traversable) -> str:
+    if isinstance(file, Path):
+        return read_text(file, TargetError)
+    return file.read_text(encoding="utf-8")  # built in, inside a zip
 
 
-def rendered(
-    name: str,
-    templates: SandboxedEnvironment,
-    variables: Mapping[str, Any],
-    formatter: str = "",
-    most: float = inf,
-) -> str:
-    """Return the text that a template makes, of at most `most` characters."""
+def _rendered(name: str, templates: Environment, strings: DataclassInstance) -> str:
+    variables = {each.name: getattr(strings, each.name) for each in fields(strings)}
     try:
-        chunks = templates.get_template(name).generate(variables)
-        text = "".join(_limited(chunks, most))
+        text = templates.get_template(name).render(variables)
     except TargetError:
         raise
     except TemplateNotFound as error:
@@ -86,18 +102,9 @@ def rendered(
         lines = [f.lineno for f in frames if Path(f.filename).name == Path(name).name]
         where = f"{name}, line {lines[-1]}" if lines else name
         raise TargetError(f"{where}: {_problem(error)}") from None
-    if formatter == "black" and len(text) <= BLACK_UP_TO:
-        return _blackened(text, name)
+    if not is_unicode(text):
+        raise TargetError(f"{name}: it makes half a surrogate pair")
     return text
-
-
-def _limited(chunks: Iterable[str], most: float) -> Iterator[str]:
-    size = 0
-    for chunk in chunks:
-        size += len(chunk)
-        if size > most:
-            raise ValueError(f"its text has more than {most:,} characters")
-        yield chunk
 
 
 def _problem(error: Exception) -> str:

@@ -7,7 +7,7 @@ it, too: see `decision_script`.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from treecompile.emit.explanations import conclusions, identity, sentences
@@ -28,9 +28,9 @@ from treecompile.emit.javascript.layout import (
 from treecompile.emit.literals import javascript_string
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.render import render
 from treecompile.emit.steps import note
 from treecompile.emit.targets import ByType, read_target
+from treecompile.emit.templates import render
 from treecompile.model import ir, words
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import predict, probabilities, required_features
