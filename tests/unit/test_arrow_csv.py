@@ -86,7 +86,6 @@ LEFT_TO_CSV = {
     "UTF-16": "a,b\n1,x\n2,y\n".encode("utf-16"),
     "one column": b"a\n1\n\n2\n",
     "blanks after commas": b"a, b\n1, x\n2, y\n",
-    "a first line for Excel": b"sep=;\na;b\n1;x\n",
     "a blank first line": b"\na,b\n1,x\n",
     "empty": b"",
     "row names": b'"a" "b"\n"r1" 1 2\n',

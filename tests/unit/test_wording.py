@@ -39,7 +39,7 @@ EMITTING = keywords_of(EmitOptions)
         ("use --algorithm cart, or", "use algorithm='cart', or"),
         ("use --algorithm c45 or cart, which", "use algorithm='c45' or 'cart', which"),
         ("is for --algorithm c45, not cart", "is for algorithm='c45', not cart"),
-        ("add --header if these", "add header=True if these"),
+        ("add --no-header to name", "add no_header=True to name"),
         ("--no-comments is for sql", "comments=False is for sql"),
         ("use --as select, view or dbt", "use form='select', 'view' or 'dbt'"),
         ("add --column NAME=NEW", "add columns={'NAME': 'NEW'}"),

@@ -37,7 +37,6 @@ from treecompile.rules.options import ReferOptions
 from treecompile.rules.pruning import C45RULES, VALIDATION
 from treecompile.tables.options import DataOptions, ReadOptions
 from treecompile.tables.read import read_table
-from treecompile.tables.suspicions import unmatched
 
 FLAT = "flat"
 FORMS = (FLAT, VALIDATION, C45RULES)
@@ -58,7 +57,7 @@ def read_forest(
     if rows is not None:
         how = read_options("build", options)
         table = read_table(in_memory(rows, "build"), how)
-        feedback.notes((*table.notes, *unmatched(table, how.na_values)))
+        feedback.notes(table.notes)
         assert isinstance(model.any_program, ForestProgram)
         made = measured_forest(model.any_program, table, how.na_values)
         feedback.tell(quality_line(made))
@@ -115,7 +114,7 @@ def read_model(
         table = read_table(in_memory(rows, "build"), how)
         held_out = given.get("validation")
         other = None if held_out is None else in_memory(held_out, "build")
-        feedback.notes((*table.notes, *unmatched(table, how.na_values)))
+        feedback.notes(table.notes)
         program = revising.measured_on(source, table, other, how)
     history = revising.history_of(source, program, table, how.na_values)
     if table is not None:

@@ -25,8 +25,6 @@ class ReadKeywords(TypedDict, total=False):
     na_value: str | Sequence[str]
     delimiter: str
     decimal: str
-    clean_numbers: str | Sequence[str]
-    header: bool
     no_header: bool
     encoding: str
     sheet: str

@@ -27,7 +27,6 @@ from treecompile.rules.pruning import Start, prune, silent
 from treecompile.rules.referral import refer
 from treecompile.tables.options import DataOptions, ReadOptions
 from treecompile.tables.read import FORMAT, Source, read_table, refuse_format
-from treecompile.tables.suspicions import unmatched
 
 if TYPE_CHECKING:
 
@@ -186,7 +185,7 @@ def evaluate(
     place, na_values = in_database(data), reading.na_values
     if place is None:
         table = read_table(in_memory(data, "evaluate"), reading)
-        feedback.notes([*table.notes, *unmatched(table, na_values)])
+        feedback.notes(table.notes)
         return evaluate_on(program, table, na_values)
     from treecompile.database import evaluate as in_a_database
 

@@ -54,12 +54,11 @@ def predict(
     from treecompile.cli.terminal import Terminal, check_output, output, read_model
     from treecompile.measure.quality import scored_csv
     from treecompile.tables.read import read_table
-    from treecompile.tables.suspicions import unmatched
 
     check_output(out, force=force, also=SCORED)
     how, program = read_options("predict", given(options)), read_model(model)
     table = read_table(data, how)
-    Terminal(False).notes([*table.notes, *unmatched(table, how.na_values)])
+    Terminal(False).notes(table.notes)
     output(out, scored_csv(program, table, how.na_values))
 
 

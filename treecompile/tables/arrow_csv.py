@@ -36,7 +36,7 @@ def read_columns(
     Without a header, the first record is a row of data, too.
     """
     layout = start.layout
-    is_plain = not (layout.skips_blanks or layout.has_row_names or start.skipped)
+    is_plain = not (layout.skips_blanks or layout.has_row_names)
     if not is_plain or layout.delimiter == BLANK or not layout.delimiter.isascii():
         return None
     if how.encoding or not start.lines or not _is_large(path):

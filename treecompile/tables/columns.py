@@ -35,9 +35,9 @@ from treecompile.model.values import (
     parse_number,
     parse_text,
 )
-from treecompile.tables.numbers import PLAIN_NUMBERS, NumberFormat
+from treecompile.tables.numbers import plain, read_numbers
 from treecompile.tables.raw import Column, RawTable
-from treecompile.tables.suspicions import FEW, almost_numbers
+from treecompile.tables.suspicions import FEW
 from treecompile.tables.texts import TextColumn
 
 Codes = NDArray[np.int32]
@@ -70,7 +70,7 @@ class Raw:
     text: bool
     na: frozenset[str]
     kept: Positions | None  # rows of the source; None: all
-    format: NumberFormat = PLAIN_NUMBERS  # of a text file
+    decimal: str = "."  # of a text file
 
     @classmethod
     def of(
@@ -85,9 +85,7 @@ class Raw:
             data = data.take(kept)
         if table.text:
             na |= {""}
-        how = table.reading
-        format_ = NumberFormat(how.decimal, name in how.clean_numbers)
-        return cls(name, data, table.text, na, kept, format_)
+        return cls(name, data, table.text, na, kept, table.reading.decimal)
 
     @property
     def is_declared(self) -> bool:
@@ -101,7 +99,7 @@ class Raw:
 
     def numbers(self) -> Floats | None:
         """All values as doubles, if their texts or their dtype are numeric."""
-        if isinstance(self.data, TextColumn) and self.format == PLAIN_NUMBERS:
+        if isinstance(self.data, TextColumn) and self.decimal == ".":
             found = self.data.numbers(self.na)
             if found is not None:
                 return found
@@ -111,8 +109,7 @@ class Raw:
                 return _plain_numbers(values)
             if self.na != {""} or None in values:
                 values = ["" if v is None or v in self.na else v for v in values]
-            self.format.check_units(self.name, values)
-            return self.format.read(values)
+            return read_numbers(values, self.decimal)
         if self.data.dtype.kind not in "iuf":
             return None
         return self.data.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -191,12 +188,13 @@ class Distinct:
         convert = (PARSE if self.raw.text else CONVERT)[type_]
         text = self.values[place]
         if self.raw.text and type_ is ValueType.FLOAT:
-            plain = self.raw.format.plain(text)
-            text = text if plain is None else plain
+            text = plain(text, self.raw.decimal) or text
         try:
             value = convert(self.raw.name, text)
         except (TypeError, ValueError, ArithmeticError) as error:
-            advice = self._advice(type_, text)
+            advice = "convert the column first"
+            if isinstance(text, str):
+                advice = "if it means missing, say so with --na-value"
             raise DataError(f"{self.where(place)}{error}; {advice}") from error
         if isinstance(value, str):
             if not is_unicode(value):
@@ -207,17 +205,6 @@ class Distinct:
             said = f"{self.raw.name!r} is an integer of more than {DIGITS:,} digits"
             raise DataError(f"{self.where(place)}{said}: correct it")
         return value
-
-    def _advice(self, type_: ValueType, value: Any) -> str:
-        """What to do about a value that cannot be converted."""
-        if not isinstance(value, str):
-            return "convert the column first"
-        decimal = self.raw.format.decimal
-        if self.raw.text and type_ is ValueType.FLOAT:
-            almost = almost_numbers([value])
-            if almost:
-                return almost.advice([self.raw.name], decimal)
-        return "if it means missing, say so with --na-value"
 
 
 def _indexed(values: Sequence[Hashable]) -> tuple[list[Any], Array]:
@@ -259,7 +246,7 @@ def type_of(column: Distinct, listed: tuple[str, ...] = ()) -> ValueType:
         texts = [*column.values, *listed]
         if all(map(INTEGER.fullmatch, texts)):
             return ValueType.INT
-        if column.raw.format.read(texts) is not None:
+        if read_numbers(texts, column.raw.decimal) is not None:
             return ValueType.FLOAT
         return ValueType.BOOL if BOOLEANS.keys() >= set(texts) else ValueType.STR
     samples = {type(value): value for value in column.values}

@@ -29,7 +29,7 @@ from treecompile.tables.roles import (
     stated_kinds,
     weights_of,
 )
-from treecompile.tables.suspicions import leading_zeros, unmatched
+from treecompile.tables.suspicions import leading_zeros
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +89,6 @@ def make_dataset(table: RawTable, options: DataOptions) -> Dataset:
         y[known],
         (
             *table.notes,
-            *unmatched(table, options.na_values),
             *dropped_note(options.target, dropped),
             *notes,
             *more,

@@ -93,7 +93,7 @@ def _records(
                 said = f"{counted(len(record), 'field')} where the first line has"
                 raise DataError(
                     first.layout.doubt
-                    or f"{name}, line {start + first.skipped}: {said} {len(header)}:"
+                    or f"{name}, line {start}: {said} {len(header)}:"
                     " correct the line, quote the field, or set the --delimiter"
                 )
             start = reader.line_num + 1
@@ -101,10 +101,10 @@ def _records(
         advice = "check the quotes from there on"
         if watched.last_backslash >= start:
             advice = 'for a quote inside quotes, write "" instead of \\"'
-        where = f"{name}, line {start + first.skipped}"
+        where = f"{name}, line {start}"
         raise DataError(f"{where}: {error}: {advice}") from error
     except UnicodeDecodeError as error:
-        raise not_unicode(name, reader.line_num + first.skipped, error) from error
+        raise not_unicode(name, reader.line_num, error) from error
     if not header:
         raise DataError(f"{name} is empty: expected a header with the column names")
     return header, fields

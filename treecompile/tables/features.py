@@ -18,7 +18,7 @@ from treecompile.model.ir import ColumnSummary, Feature, Kind, Label
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import listed
 from treecompile.tables.roles import MOST_CATEGORIES
-from treecompile.tables.suspicions import Count, Suspicions
+from treecompile.tables.suspicions import Count, odd_note, odd_texts
 
 FEWEST_IDENTIFIERS = 11  # fewer distinct values may be distinct by chance
 MANY_CATEGORIES = 50  # that are too many if most rows have their own
@@ -61,14 +61,6 @@ def digest_of(feature: Feature, column: np.ndarray) -> ColumnDigest:
     return ColumnDigest(len(column), len(known), low, high, distinct, count)
 
 
-def identifier_note(feature: Feature, digest: ColumnDigest) -> list[str]:
-    """A note on numbers that look like those of rows: they will not occur again."""
-    if not (_is_consecutive(feature, digest) or _is_called_identifier(feature, digest)):
-        return []
-    advice = f"leave it out with --ignore {feature.name!r}"
-    return [f"column {feature.name!r} looks like an identifier: {advice}"]
-
-
 def rounded_note(feature: Feature, digest: ColumnDigest) -> list[str]:
     """A note on integers so large that neighbours are the same double."""
     if feature.kind is not Kind.NUMERIC or digest.low is None or digest.high is None:
@@ -90,10 +82,6 @@ def _is_consecutive(feature: Feature, digest: ColumnDigest) -> bool:
     assert digest.low is not None
     assert digest.high is not None
     return digest.high - digest.low == digest.known - 1
-
-
-def _is_called_identifier(feature: Feature, digest: ColumnDigest) -> bool:
-    return bool(IDENTIFIER.search(feature.name)) and _is_unique(feature, digest)
 
 
 def _is_unique(feature: Feature, digest: ColumnDigest) -> bool:
@@ -178,28 +166,38 @@ def make_features(
     found: list[FeatureColumn[Values]] = []
     notes: list[str] = []
     empty: list[str] = []
-    suspicions = Suspicions(options.decimal, is_file=is_file)
+    odd: dict[tuple[str, ...], list[FeatureColumn[Values]]] = {}
     for name in names:
         made = make(name)
         if made is None:
             empty.append(name)
             continue
         is_open = name not in stated
-        is_said = is_open and suspicions.look(name, made.texts, made.digest.count)
+        few = odd_texts(made.texts, options.decimal) if is_open else ()
+        if few:
+            odd.setdefault(few, []).append(made)
         why = why_left_out(made.feature, made.digest) if is_open else ""
         if not why:
             if is_open:
-                notes += identifier_note(made.feature, made.digest)
                 notes += rounded_note(made.feature, made.digest)
             found.append(made)
-        elif not is_said:
+        elif not few:
             kept = "numeric" if made.feature.kind is Kind.NUMERIC else "categorical"
             advice = f"--{kept} {name!r} keeps it"
             notes.append(f"column {name!r} is left out: {why} ({advice})")
-    notes = [*suspicions.said(), *_empty_note(empty), *notes]
+    said = [
+        odd_note(
+            few,
+            [each.feature.name for each in columns],
+            sum(each.digest.count(few) for each in columns),
+            is_file=is_file,
+        )
+        for few, columns in odd.items()
+    ]
+    notes = [*said, *_empty_note(empty), *notes]
     if not found:
-        said = f"no column but {options.target!r} is left to learn from"
-        raise DataError("; ".join((said, *notes)))
+        none = f"no column but {options.target!r} is left to learn from"
+        raise DataError("; ".join((none, *notes)))
     return found, notes
 
 

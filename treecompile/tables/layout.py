@@ -24,7 +24,6 @@ DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+\s*")
 FIRST_LINES = 20  # that show how a file is written
 FIRST_CHARACTERS = 1 << 20
 QUOTED = re.compile(r'"[^"]*("|$)')
-EXCEL_LINE = re.compile(r'(?i)"?sep=([^"\r\n])"?\r?\n?')  # names the delimiter
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +52,6 @@ class Beginning:
 
     lines: list[str]
     layout: CsvLayout
-    skipped: int = 0  # lines before these
 
 
 def beginning(lines: TextIO, name: str, how: ReadOptions, usual: str) -> Beginning:
@@ -63,16 +61,11 @@ def beginning(lines: TextIO, name: str, how: ReadOptions, usual: str) -> Beginni
         first += first_lines(lines)
     except UnicodeDecodeError as error:
         raise not_unicode(name, len(first), error) from error
-    said = EXCEL_LINE.fullmatch(first[0]) if first else None
-    if said:
-        del first[0]
     given = _given(how)
-    delimiter, doubt = given or (said[1] if said else usual), ""
+    delimiter, doubt = given or usual, ""
     notes: list[str] = []
     if not delimiter:
         delimiter, doubt, notes = _found(first, name)
-    elif not given and delimiter != usual:
-        notes = _note(delimiter) if delimiter != DELIMITERS[0] else []
     skips = delimiter != BLANK and has_blanks(first, delimiter)
     if skips:
         notes.append(
@@ -86,7 +79,7 @@ def beginning(lines: TextIO, name: str, how: ReadOptions, usual: str) -> Beginni
             " names of the rows, and is left out"
         )
     layout = CsvLayout(delimiter, skips, has_row_names, tuple(notes), doubt)
-    return Beginning(first, layout, int(bool(said)))
+    return Beginning(first, layout)
 
 
 def first_lines(lines: Iterable[str]) -> Iterator[str]:

@@ -39,21 +39,6 @@ class ReadOptions:
         in_database=False,
         group=FILES,
     )
-    clean_numbers: tuple[str, ...] = option(
-        (),
-        "Text files: read the numbers of this column without thousands separators,"
-        " currency signs and per cent signs: `$1,234.50` is 1234.5, `45 %` is 45.",
-        "COL",
-        repeatable=True,
-        in_database=False,
-        group=FILES,
-    )
-    header: bool = option(
-        False,
-        "CSV, Excel: the first line has the column names, even if it looks like data.",
-        in_database=False,
-        group=FILES,
-    )
     no_header: bool = option(
         False,
         "CSV, Excel: the first line is data. The columns are named `c1`, `c2`, ...",

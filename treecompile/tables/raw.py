@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from treecompile.model.errors import DataError
 from treecompile.model.suggestions import similar
@@ -131,19 +130,3 @@ def not_unicode(name: str, lines_read: int, error: UnicodeDecodeError) -> DataEr
         f"{name}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x}): "
         "convert the file to UTF-8, or name its encoding, such as --encoding cp1252"
     )
-
-
-# If a text has only these characters, float() accepts it exactly if parse_number does:
-# the "a" of "nan", "_" and the digits of other scripts are not among them.
-NUMERIC_CHARACTERS = re.compile(r"[0-9+\-.eE \tinftyINFTY]*")
-
-
-def read_numbers(texts: list[str]) -> NDArray[np.float64] | None:
-    """Texts as doubles, NaN for an empty one; None if parse_number refuses any."""
-    if not NUMERIC_CHARACTERS.fullmatch("".join(texts)):
-        return None
-    try:
-        numbers = map(float, [text or "nan" for text in texts])
-        return np.fromiter(numbers, np.float64, len(texts))
-    except ValueError:
-        return None

@@ -51,24 +51,20 @@ def read_table(source: Source, how: ReadOptions = ReadOptions()) -> RawTable:
     """
     check_values(how)
     if isinstance(source, (str, Path)):
-        table = replace(_read_file(str(source), how), reading=how)
-    else:
-        import pandas as pd
+        return replace(_read_file(str(source), how), reading=how)
+    import pandas as pd
 
-        if is_polars(source):
-            source = from_polars(source)
-        if not isinstance(source, pd.DataFrame):
-            found = type(source).__name__
-            raise DataError(f"a table is a file or a DataFrame, not {found}")
-        refuse_format(how, "a DataFrame", FORMAT)
-        table = _from_frame(source, "")
-    for name in how.clean_numbers:
-        table.place(name)
-    return table
+    if is_polars(source):
+        source = from_polars(source)
+    if not isinstance(source, pd.DataFrame):
+        found = type(source).__name__
+        raise DataError(f"a table is a file or a DataFrame, not {found}")
+    refuse_format(how, "a DataFrame", FORMAT)
+    return _from_frame(source, "")
 
 
 FORMAT = tuple(name for name in options_of(ReadOptions) if name != "na_values")
-OF_DELIMITED = ("delimiter", "decimal", "clean_numbers", "header", "no_header")
+OF_DELIMITED = ("delimiter", "decimal", "no_header")
 
 
 def refuse_format(how: ReadOptions, thing: str, names: Iterable[str]) -> None:
@@ -118,7 +114,7 @@ def _read_typed(path: str, name: str, suffix: str, how: ReadOptions) -> RawTable
     if suffix == PARQUET:
         refuse_format(how, "Parquet", FORMAT)
         return _read_parquet(path)
-    text_only = set(FORMAT) - {"header", "no_header", "sheet"}
+    text_only = set(FORMAT) - {"no_header", "sheet"}
     refuse_format(how, "Excel", sorted(text_only))
     with open(path, "rb") as file:
         return read_excel(file, name, how)

@@ -27,8 +27,8 @@ from treecompile.tables.columns import (
     type_of,
 )
 from treecompile.tables.options import CLASSIFY, REGRESS, DataOptions
-from treecompile.tables.raw import SUSPECTS, counted, require_column
-from treecompile.tables.suspicions import almost_numbers
+from treecompile.tables.raw import counted, require_column
+from treecompile.tables.suspicions import advice, odd_texts, only_because
 
 LARGEST = float_info.max
 MOST_INTEGER_LABELS = 10  # an integer target with more values is a number
@@ -75,29 +75,18 @@ def make_target(
     labels = _labels(column, type_, options.labels)
     y = coded(column, type_, labels)
     notes = target_notes(name, type_, count, labels, options)
-    if is_text and not options.labels:
-        notes += _suspect_labels(labels)
     return labels, y, notes
 
 
 def _refuse_almost_numbers(column: Distinct, task: str | None) -> None:
     """Refuse numbers that would become hundreds of labels because of a few texts."""
-    almost, raw = almost_numbers(column.values), column.raw
-    if not almost or not (raw.text or almost.odd):
-        return
-    if task == REGRESS or almost.numbers > MOST_INTEGER_LABELS:
-        decimal = raw.format.decimal
-        advice = almost.advice([raw.name], decimal, is_file=raw.text)
+    raw, values = column.raw, column.values
+    odd = odd_texts(values, raw.decimal)
+    if odd and (task == REGRESS or len(values) - len(odd) > MOST_INTEGER_LABELS):
         raise DataError(
-            f"target {raw.name!r} is text{almost.why(decimal)}: {advice}; for labels,"
-            " use --task classify"
+            f"target {raw.name!r} is text {only_because(odd)}:"
+            f" {advice(odd, is_file=raw.text)}; for labels, use --task classify"
         )
-
-
-def _suspect_labels(labels: Sequence[Label]) -> list[str]:
-    found = [text for text in labels if str(text).strip() in SUSPECTS]
-    means = "add --na-value {0!r} if it means missing"
-    return [f"{text!r} is a label: {means.format(text)}" for text in found]
 
 
 def type_for_task(
@@ -214,8 +203,6 @@ def make_feature(
 
 def _is_categorical(column: Distinct) -> bool:
     type_ = type_of(column)
-    if column.raw.format.is_cleaned:
-        return False
     return column.declared or type_ in (ValueType.STR, ValueType.BOOL)
 
 
