@@ -3,7 +3,7 @@
 Their data need not survive a crash, so they do not wait for the disk.
 
 The first process that needs a server starts it, the others find its address in a file.
-The process that began the run, the controller of xdist, ends the servers.
+A process that waits for the end of the test run, even if it is killed, ends them.
 """
 
 from __future__ import annotations
@@ -13,16 +13,28 @@ import fcntl
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.support.watchdog import watch
-
 FOLDER = "TREECOMPILE_TEST_SERVERS"  # an environment variable, so that workers have it
 LONGEST_START = 300  # seconds
+# Until the pipe from the test run is closed, however that happens.
+WAIT = """
+import os, pathlib, shutil, signal, sys
+sys.stdin.read()
+for path in pathlib.Path(sys.argv[1]).glob("*/*.pid"):
+    # PostgreSQL takes its processes along at SIGQUIT; MariaDB is a single one.
+    number = signal.SIGQUIT if path.stem == "postmaster" else signal.SIGKILL
+    try:
+        os.kill(int(path.read_text().split()[0]), number)
+    except (OSError, ValueError, IndexError):
+        pass  # it has ended
+shutil.rmtree(sys.argv[1], ignore_errors=True)
+"""
 
 started: list[subprocess.Popen[bytes]] = []  # kept: Python warns about lost ones
 
@@ -32,10 +44,16 @@ def begin() -> Callable[[], None]:
     folder = Path(tempfile.mkdtemp(prefix="treecompile-servers-"))
     folder.chmod(0o711)  # PostgreSQL does not run as root, but as another user
     os.environ[FOLDER] = str(folder)
-    watchdog = watch(folder)
+    waiting = subprocess.Popen(
+        [sys.executable, "-I", "-S", "-c", WAIT, str(folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,  # so that Ctrl-C does not end it before the tests
+    )
 
     def end() -> None:
-        watchdog.communicate()
+        waiting.communicate()
 
     return end
 

@@ -9,18 +9,16 @@ from random import Random
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
 
 from tests.support.commands import good, process, run
 from tests.support.forests import random_forest
-from tests.support.samples import ROOT, TENNIS
+from tests.support.samples import TENNIS
 from treecompile.inspect.importance import importances
 from treecompile.inspect.show_forest import show_forest, show_tree
 from treecompile.model import ir
 from treecompile.model.file import dumps
 from treecompile.model.forests import LeafNode, SplitNode, member
 
-SCHEMA = json.loads((ROOT / "docs" / "reports.schema.json").read_text())
 X = ir.Feature("x", ir.Kind.NUMERIC, ir.ValueType.FLOAT)
 COLOUR = ir.Feature("colour", ir.Kind.CATEGORICAL, ir.ValueType.STR, ("red", "blue"))
 FEATURES = (X, COLOUR, replace(X, name="spare"))
@@ -184,21 +182,18 @@ def test_several_outputs() -> None:
     ]
 
 
-def test_the_report_fits_its_schema(tmp_path: Path) -> None:
-    kind = {**SCHEMA, "anyOf": [{"$ref": "#/$defs/show_forest"}]}
+def test_the_report(tmp_path: Path) -> None:
     for seed in range(20):
         body = random_forest(Random(seed))
         program = ir.ForestProgram("target", "library", body)
         path = tmp_path / "any.json"
         path.write_text(dumps(program))
         found = json.loads(good("show", path, "--json").stdout)
-        Draft202012Validator(kind).validate(found)
         assert found["model"]["kind"] == "forest"
         assert found["trees"] == len(body.members)
         assert "nodes" not in found
         assert found["importance"] == importances(program)
         found = json.loads(good("show", path, "--json", "--tree", "1").stdout)
-        Draft202012Validator(kind).validate(found)
         nodes = body.members[0].tree.nodes
         assert len(found["nodes"]) == len(nodes)
         for node, shown in zip(nodes, found["nodes"], strict=True):

@@ -1,4 +1,4 @@
-"""The reports of commands as JSON; docs/reports.schema.json has their shapes.
+"""The reports of commands as JSON.
 
 Infinities are written as the texts "inf" and "-inf", which JSON does not have.
 """

@@ -2,7 +2,7 @@
 
 A model file is untrusted input. Reading one either gives a program that satisfies every
 invariant of the IR, or raises ModelFileError with the place of the first fault. Nothing
-in it is executed. The format is published as `docs/model.schema.json`.
+in it is executed.
 """
 
 from treecompile.model.file.read import (
