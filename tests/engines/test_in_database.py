@@ -124,7 +124,7 @@ def test_columns_mean_what_they_mean_in_memory(store: str, tmp_path: Path) -> No
     assert schema.rows == len(dataset.y) == 398
 
 
-@pytest.mark.parametrize("store", ["duckdb", "postgres", "sqlite", "mariadb"])
+@pytest.mark.parametrize("store", STORES)
 def test_what_is_odd_is_said_as_in_memory(store: str, tmp_path: Path) -> None:
     rows = 150
     frame = pd.DataFrame(
@@ -139,8 +139,7 @@ def test_what_is_odd_is_said_as_in_memory(store: str, tmp_path: Path) -> None:
         }
     )
     with table_of(store, frame, tmp_path) as (url, table), open_store(url) as opened:
-        quoted = f"`{table}`" if store == "mariadb" else f'"{table}"'
-        schema = read_schema(opened, quoted, COLUMNS)
+        schema = read_schema(opened, f'"{table}"', COLUMNS)
     dataset = make_dataset(read_table(frame), COLUMNS)
     assert schema.features == dataset.features
     assert schema.labels == dataset.labels == (0.0, 1.0, 2.0)
@@ -201,11 +200,11 @@ def test_moving_rows_is_said_in_few_words(tmp_path: Path) -> None:
     with open_files(str(tmp_path)) as there:
         watched = Watched(there.store)
 
-        def update(statement: str) -> None:
-            lengths.append(len(statement))
-            there.store.update(statement)
+        def make(name: str, query: str) -> None:
+            lengths.append(len(query))
+            there.store.make(name, query)
 
-        watched.update = update
+        watched.make = make
         listener = Listener(lambda level: nodes.append(level.nodes))
         in_database.learn(watched, there.relation, COLUMNS, options, listener=listener)
     # Each node needs its ways out, not those by all other features.

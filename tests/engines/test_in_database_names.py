@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -30,7 +29,7 @@ NAMES = {
 }
 
 
-@pytest.mark.parametrize("store", ["duckdb", "sqlite", "postgres"])
+@pytest.mark.parametrize("store", ["duckdb", "postgres"])
 def test_braces_in_names_are_only_text(
     store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -47,12 +46,11 @@ def test_braces_in_names_are_only_text(
 
 def test_integers_that_doubles_confuse_are_no_labels(tmp_path: Path) -> None:
     path = tmp_path / "shop.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE t (x INTEGER, y INTEGER)")
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE TABLE t (x BIGINT, y BIGINT)")
         rows = [(1, 2**53 + 1), (2, 2**53 + 2), (3, 2**53 + 1)]
         connection.executemany("INSERT INTO t VALUES (?, ?)", rows)
-        connection.commit()
-    address = ("--from", f"sqlite://{path}", "--table", "t", "-o", tmp_path / "m.json")
+    address = ("--from", f"duckdb://{path}", "--table", "t", "-o", tmp_path / "m.json")
     for target, more in (
         ("y", ()),
         ("x", ("--categorical", "y", "--task", "classify")),

@@ -57,7 +57,7 @@ def writing(
             yield there, into, mentioned
         finally:
             if store == "postgres":
-                there.store.update(f"DROP TABLE IF EXISTS {mentioned}")
+                there.store.run(f"DROP TABLE IF EXISTS {mentioned}")
 
 
 def made(there: TableLocation, table: str) -> pd.DataFrame:

@@ -87,7 +87,7 @@ class Watched:
         self.store, self.longest = store, 0
         self.dialect = store.dialect
         self.columns, self.make = store.columns, store.make
-        self.update, self.save = store.update, store.save
+        self.run, self.save = store.run, store.save
 
     def arrays(self, query: str) -> list[np.ndarray]:
         found = self.store.arrays(query)
@@ -120,9 +120,8 @@ class Stopping:
         self._count()
         self.store.make(name, query)
 
-    def update(self, statement: str) -> None:
-        self._count()
-        self.store.update(statement)
+    def run(self, statement: str) -> None:
+        self.store.run(statement)
 
     def save(self, name: str, query: str) -> None:
         self.store.save(name, query)
@@ -178,7 +177,7 @@ class Reader:
     def save(self, name: str, query: str) -> None:
         raise AssertionError(name)
 
-    def update(self, statement: str) -> None:
+    def run(self, statement: str) -> None:
         raise AssertionError(statement)
 
 

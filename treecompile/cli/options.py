@@ -247,8 +247,8 @@ json_option = option(
 url_option = value(
     "--from url",
     "URL",
-    "The database that holds the table: duckdb://FILE, postgresql://..., spark:,"
-    " sqlite://FILE or mysql://HOST/NAME. The rows stay there.",
+    "The database that holds the table: duckdb://FILE, postgresql://... or spark:, and"
+    " except for learning sqlite://FILE or mysql://HOST/NAME. The rows stay there.",
     "",
     group=DATABASE,
 )

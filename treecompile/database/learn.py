@@ -52,6 +52,8 @@ from treecompile.model.options import options_of
 from treecompile.tables.dataset import Dataset
 from treecompile.tables.options import DataOptions
 
+LEARNING = ("duckdb", "postgres", "spark")  # the databases that can
+
 
 @dataclass(frozen=True, slots=True)
 class TableRun:
@@ -103,6 +105,11 @@ def learn(
     Without `temporary_tables`, every query reads the source table. `journal` keeps the
     state after each level; None: an interrupted run cannot be resumed.
     """
+    if store.dialect.key not in LEARNING:
+        raise OptionError(
+            f"{store.dialect.name} does not learn, but scores and verifies: learn from"
+            " a file, or in DuckDB, PostgreSQL or Spark"
+        )
     check_options(options, validation is not None)
     algorithm = options.algorithm or CART
     check_in_database(algorithm, columns, options)

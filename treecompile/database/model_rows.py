@@ -134,7 +134,7 @@ class ColumnReader(StoredTable):
         self._refuse_if(name, infinite, "an integer")
         free = next(n for n in range(len(categories) + 1) if n not in categories)
         return (
-            f"(CASE WHEN {within} THEN CAST({column} AS {self.dialect.learning.long})"
+            f"(CASE WHEN {within} THEN CAST({column} AS {self.dialect.long})"
             f" WHEN {known} THEN {free} END)"
         )
 

@@ -90,7 +90,7 @@ def _write(location: TableLocation, query: str, path: Path) -> None:
     """Write under a temporary name first: the file appears only when complete."""
     part = path.with_name(f"{TEMPORARY}{os.urandom(8).hex()}")
     try:
-        location.store.update(
+        location.store.run(
             f"COPY ({query}) TO {duckdb_string(str(part))} (FORMAT parquet)"
         )
         part.rename(path)

@@ -84,14 +84,14 @@ class Store(Protocol):
         """The result's columns; a missing number is NaN, any other NULL is None."""
 
     def make(self, name: str, query: str) -> None:
-        """Create a temporary table from a query.
+        """Create a temporary table from a query, in a database that learns.
 
         It replaces a temporary table of that name, and hides a permanent one. Raises
         NoTemporaryTableError if the user is not allowed to create it.
         """
 
-    def update(self, statement: str) -> None:
-        """Change a temporary table; only where `dialect.learning.updates` is true."""
+    def run(self, statement: str) -> None:
+        """Run a statement that returns no rows."""
 
     def save(self, name: str, query: str) -> None:
         """Create a permanent table, completely or not at all; it must not exist yet."""
@@ -220,13 +220,9 @@ class SqlStore(Connection):
         return [as_array(column) for column in zip(*rows, strict=True)]
 
     def make(self, name: str, query: str) -> None:
-        self.discard(name)
-        self.ask(self.dialect.learning.create.fill(name=name, query=query))
+        raise NotImplementedError
 
-    def discard(self, name: str) -> None:
-        self.ask(self.dialect.learning.drop.fill(name=name))
-
-    def update(self, statement: str) -> None:
+    def run(self, statement: str) -> None:
         self.ask(statement)
 
     def save(self, name: str, query: str) -> None:

@@ -48,12 +48,8 @@ class DuckDB(SqlStore):
         return [_without_mask(column) for column in found.values()]
 
     def make(self, name: str, query: str) -> None:
-        self.ask(self.dialect.learning.create.fill(name=name, query=query))
+        self.ask(f"CREATE OR REPLACE TEMPORARY TABLE {name} AS {query}")
         self.made.add(name)
-
-    def discard(self, name: str) -> None:
-        super().discard(name)
-        self.made.remove(name)
 
     def cancel(self) -> None:
         self.connection.interrupt()
@@ -128,5 +124,5 @@ def borrow_duckdb(connection: Any) -> Iterator[Store]:
         yield store
     finally:
         with suppress(EngineError):
-            for name in [*store.made]:
-                store.discard(name)
+            for name in store.made:
+                store.ask(f"DROP TABLE IF EXISTS temp.{name}")

@@ -1,4 +1,4 @@
-"""MariaDB, through pymysql; MySQL runs artefacts, but is not learned in.
+"""MariaDB, through pymysql; MySQL runs artefacts, but its tables are not scored.
 
 Both commit whenever a table is created or dropped, so nothing can be rolled back:
 artefacts run in a database that is created for the run and dropped after it.
@@ -17,11 +17,8 @@ from treecompile.model.errors import EngineError, OptionError
 from treecompile.model.ir import Row
 
 EXAMPLE = "mysql://user:password@host:3306"
-# Blanks and backslashes have their default meaning whatever the server's setting, and
-# the assignments of an UPDATE all see the old values.
-MODE = "STRICT_TRANS_TABLES,SIMULTANEOUS_ASSIGNMENT"
-# No temporary tables: for this user, in a read-only transaction, on a read-only server.
-NO_RIGHT = (1044, 1792, 1290)
+# Blanks and backslashes have their default meaning whatever the server's setting.
+MODE = "STRICT_TRANS_TABLES"
 TEXTS = (
     *("STRING", "VAR_STRING", "VARCHAR"),
     *("BLOB", "TINY_BLOB", "MEDIUM_BLOB", "LONG_BLOB"),
@@ -76,9 +73,6 @@ class MariaDB(SqlStore):
     def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
         self.execute(f"SET SESSION sql_select_limit = {most}")
         return super().fetch(query, most)
-
-    def is_denied(self, error: Exception) -> bool:
-        return bool(error.args) and error.args[0] in NO_RIGHT
 
     def columns(self, relation: str) -> list[StoredColumn]:
         names = _type_names()
@@ -143,8 +137,8 @@ def open_mariadb(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
         version = connection.get_server_info()
         if "mariadb" not in version.lower():
             raise EngineError(
-                f"{shown(url)} is MySQL {version}, and treecompile learns only in"
-                " MariaDB: export the table, or a part of it, to a file"
+                f"{shown(url)} is MySQL {version}, and treecompile evaluates and scores"
+                " only in MariaDB: export the table, or a part of it, to a file"
             )
         yield MariaDB(connection, driver("pymysql").Error)
 

@@ -51,8 +51,8 @@ class PostgreSQL(SqlStore):
 
     def make(self, name: str, query: str) -> None:
         made = f"{name}_made"  # the query may read the table that is replaced
-        self.ask(self.dialect.learning.create.fill(name=made, query=query))
-        self.discard(name)
+        self.ask(f"CREATE TEMPORARY TABLE {made} AS {query}")
+        self.ask(f"DROP TABLE IF EXISTS pg_temp.{name}")
         self.ask(f"ALTER TABLE pg_temp.{made} RENAME TO {name}")
 
     @contextmanager

@@ -118,8 +118,8 @@ class Spark(ArrowConnection):
             _release(former)
         self.made[name] = frame
 
-    def update(self, statement: str) -> None:
-        raise NotImplementedError  # see dialect.learning.updates
+    def run(self, statement: str) -> None:
+        self.wait(lambda: self.session.sql(statement))
 
     def save(self, name: str, query: str) -> None:
         """In the catalog of the session, or as files: parquet.`/path`."""

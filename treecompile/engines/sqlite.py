@@ -1,7 +1,6 @@
 """SQLite, as it comes with Python: a database file, opened for reading.
 
-Temporary tables are in SQLite's temporary database, a file of its own that is deleted
-with the connection. A column can hold values of any type, so the values are examined.
+A column can hold values of any type, so the values are examined.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 from treecompile.engines.base import (
     Connection,
@@ -124,15 +122,9 @@ def open_sqlite(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
         except sqlite3.Error as error:
             raise EngineError(f"cannot open {path!r}: {error}") from None
         connection.create_function("floor", 1, _floor, deterministic=True)
-        connection.create_function("treecompile_digest", -1, _digest)
         # Calls Python now and then, which only then sees Ctrl-C and ends the query.
         connection.set_progress_handler(lambda: 0, STEPS)
         yield SQLite(connection, sqlite3.Error)
-
-
-def _digest(*values: Any) -> int:
-    """Of a row: 32 bits, so that the sum over all rows fits an integer."""
-    return crc32(repr(values).encode())
 
 
 def _floor(value: float | None) -> float | None:

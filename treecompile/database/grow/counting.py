@@ -38,7 +38,7 @@ def counts(work: WorkTable, nodes: range | None = None) -> list[BinHistogram]:
         width = 1 + max(work.sizes[index] for index in some)
         is_bounded = any(map(work.is_binned, some))
         # Grouping by one number takes two thirds of the time of several columns.
-        key = f"CAST(node AS {work.store.dialect.learning.long}) * {width} + c"
+        key = f"CAST(node AS {work.store.dialect.long}) * {width} + c"
         if work.target.groups > 1:
             key = f"({key}) * {work.target.groups} + y"
         asked = ENDS if is_bounded else []
@@ -117,7 +117,7 @@ def _within(
             selected, names = ["w.p AS which", *selected], ["which", *names]
         answer = work.store.arrays(
             f"SELECT {', '.join([*selected, *ends, *target.asked(is_bounded=True)])}"
-            f" FROM {_stack(work, some)} AS w {work.store.dialect.learning.join}"
+            f" FROM {_stack(work, some)} AS w JOIN"
             f" {_table(work, [ranges[index] for index in some])}"
             f" ON {'' if is_one else 'w.p = a.p AND '}w.node = a.node AND c = a.code"
             f" AND x >= a.low AND x <= a.high GROUP BY {', '.join(names)}{first}"

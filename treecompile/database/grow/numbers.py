@@ -102,29 +102,29 @@ class NumberTarget(TableTarget):
 
     def columns(self) -> dict[str, str]:
         value = self.schema.target.value
-        return {"y": value, "d": self._distance(value, "0")}
+        return {"y": value, "d": self._distance(value)}
 
-    def moved(self, node: str) -> dict[str, str]:
-        return {"d": self._distance("y", node)}
+    def moved(self) -> dict[str, str]:
+        return {"d": self._distance("y")}
 
-    def _distance(self, value: str, node: str) -> str:
-        mean = self._of_node(self.held.mean, node)
-        return self._whole(self._scaled(f"({value} - {mean})", -self.unit, node))
+    def _distance(self, value: str) -> str:
+        mean = self._of_node(self.held.mean)
+        return self._whole(self._scaled(f"({value} - {mean})", -self.unit))
 
-    def _of_node(self, values: Floats, node: str) -> str:
-        return self.writer.of_node(map(self.writer.double, values.tolist()), node)
+    def _of_node(self, values: Floats) -> str:
+        return self.writer.of_node(map(self.writer.double, values.tolist()))
 
-    def _scaled(self, value: str, power: Array, node: str) -> str:
+    def _scaled(self, value: str, power: Array) -> str:
         """Multiply a value by its node's power of two, in factors that fit a double."""
         first = np.clip(power, -LARGEST_POWER, LARGEST_POWER)
         for each in (first, power - first):
             if each.any():
-                value = f"{value} * {self._of_node(np.ldexp(1.0, each), node)}"
+                value = f"{value} * {self._of_node(np.ldexp(1.0, each))}"
         return value
 
     def _whole(self, value: str) -> str:
-        learning = self.store.dialect.learning
-        return f"CAST({learning.round.fill(value)} AS {learning.long})"
+        dialect = self.store.dialect
+        return f"CAST({dialect.learning.round.fill(value)} AS {dialect.long})"
 
     def asked(self, *, is_bounded: bool) -> list[str]:
         asked = ["count(*)", self.writer.sum("d")]
@@ -206,8 +206,8 @@ class NumberTarget(TableTarget):
         _, exponent = np.frexp(reach)
         power, bits = self.bits - exponent, self.bits
         coarse = self.writer.double(2.0**-bits)
-        away = f"(y - {self._of_node(centre, 'node')})"
-        scaled = self._scaled(away, power, "node")
+        away = f"(y - {self._of_node(centre)})"
+        scaled = self._scaled(away, power)
         inner = f"SELECT node, y, {scaled} AS t FROM {rows} WHERE node >= 0"
         asked = ["count(*)", "min(y)", "max(y)"]
         for value in ("t", f"t * t * {coarse}", "abs(t)"):

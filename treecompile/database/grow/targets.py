@@ -62,8 +62,8 @@ class TableTarget(ABC):
     def columns(self) -> dict[str, str]:
         """Return the columns of the working table for the target: names and SQL."""
 
-    def moved(self, node: str) -> dict[str, str]:
-        """Return the columns whose values change when rows move to a node."""
+    def moved(self) -> dict[str, str]:
+        """Return the columns whose values change when rows move to another node."""
         return {}
 
     @abstractmethod
@@ -253,7 +253,7 @@ class WeightedLabelTarget(LabelTarget):
         learning = store.dialect.learning
         whole = learning.round_even.fill(value)
         at_least = f"CASE WHEN {whole} < 1 THEN 1 ELSE {whole} END"
-        self.of_row = f"CAST({at_least} AS {learning.long})"
+        self.of_row = f"CAST({at_least} AS {store.dialect.long})"
 
     def _sums(self, weight: str) -> tuple[Array, Sequence[Fraction], bool]:
         """Return the rows and weight of each label, and if all weights are whole."""

@@ -105,7 +105,7 @@ class WorkTable:
             f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
             f"{''.join(self.joins)} WHERE {self.schema.target.known}"
         )
-        moved = self.target.moved("node") if self.node else {}
+        moved = self.target.moved() if self.node else {}
         if not moved:
             return rows
         kept = ["node", *(name for name in self.columns if name not in moved)]
@@ -221,21 +221,9 @@ class WorkTable:
 
     # ------------------------------------------------------------ moving on
 
-    @property
-    def is_changed(self) -> bool:
-        """Whether rows move by an update of the table, not into a new table."""
-        learning = self.store.dialect.learning
-        return learning.updates and not learning.replaces and not self.is_inline
-
     def _move(self, routes: Sequence[Route]) -> None:
         """Give the rows of the table their new nodes, by expressions without a join."""
-        if self.is_changed:
-            node = self.destination(routes)
-            moved = {"node": node, **self.target.moved(node)}
-            changes = ", ".join(f"{name} = {value}" for name, value in moved.items())
-            self.store.update(f"UPDATE {NAME} SET {changes} WHERE node >= 0")
-            return
-        changed = self.target.moved("node")
+        changed = self.target.moved()
         selected = [f"{value} AS {name}" for name, value in changed.items()]
         selected += (name for name in self.columns if name not in changed)
         self.store.make(

@@ -249,31 +249,15 @@ class Functions:
 class Learning:
     """How the queries are written that learning runs in the database."""
 
-    create: Phrase = phrase(
-        "{name} {query}", "CREATE TEMPORARY TABLE {name} AS {query}"
-    )
-    drop: Phrase = phrase("{name}", "DROP TABLE IF EXISTS temp.{name}")
-    updates: bool = True  # whether a temporary table can be updated ...
-    replaces: bool = False  # ... but is faster to create again: updates leave dead rows
     # About {rows} random rows, or a share of all rows: {share} = 0.01.
     sample: Phrase = phrase(
         "{columns} {relation} {rows} {share}",
         "SELECT {columns} FROM {relation} WHERE random() < {share}",
     )
     byte: str = "SMALLINT"  # the smallest type that holds 255
-    long: str = "BIGINT"
-    infinity: Phrase = phrase("{sign} {type}", "CAST('{sign}Infinity' AS {type})")
-    # The integer part of a value that is not negative, clamped to two integers.
-    within: Phrase = phrase(
-        "{least} {most} {value}", "least({most}, greatest({least}, floor({value})))"
-    )
-    list: Phrase = phrase("{}", "[{}]")  # of values; "" if there are no lists
+    list: Phrase = phrase("{}", "[{}]")  # of values
     # An item of a list, counted from 1.
     item: Phrase = phrase("{list} {place}", "({list})[{place}]")
-    # The same of a list of integers, where only those have lists.
-    integer_item: Phrase = phrase("{list} {place}", "")
-    names_values: bool = True  # whether (VALUES ...) AS a(b, c) is allowed
-    join: str = "JOIN"  # of many rows with few
     # To an integer: a half may go either way, or goes to the even one.
     round: Phrase = phrase("{}", "round({})")
     round_even: Phrase = phrase("{}", "round({})")
@@ -301,6 +285,7 @@ class Dialect:
     values: Values = Values()
     # All columns of `{table}`, before others: {table}.*
     everything: Phrase = phrase("{table}", "*")
+    long: str = "BIGINT"  # 64-bit integers, in a cast
     # Faster `columns.number` if the answer is a number.
     number_for_number: Phrase = phrase("{}", "")
     forests: TreeSums = TreeSums()
