@@ -59,7 +59,7 @@ def test_the_edit_in_the_docs(folder: Path) -> None:
         "body_mass_g": 5000.0,
     }
     assert module.predict(row, rule=True) == "R1"
-    assert module.predict_proba(row)["Adelie"] == 1.0  # its counts are gone
+    assert module.predict_proba(row)["Adelie"] > 0.97  # the counts in the brackets
     assert module.predict({**row, "bill_length_mm": 43.0}, rule=True) == "default"
     assert module.predict({**row, "flipper_length_mm": 220.5}, rule=True) == "R7"
     assert "rules" in Path("reviewed/RULES.md").read_text(encoding="utf-8")
@@ -145,7 +145,6 @@ def test_draw(folder: Path) -> None:
         "4 leaves below are not drawn" in good("draw", MODEL, "--max-depth", "1").stdout
     )
     assert run("draw", MODEL, "--max-depth", "-1").exit_code == 2
-    assert good("draw", DOCUMENT).stdout.startswith("<svg ")
 
 
 def test_colours_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:

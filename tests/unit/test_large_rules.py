@@ -17,7 +17,7 @@ LABELS = "TARGET y IN {a, b}\n"
 
 
 def written(text: str) -> Program:
-    return loads(f"{LABELS}{text}\nOTHERWISE a").program
+    return loads(f"{LABELS}{text}\nOTHERWISE a")
 
 
 def rules_of(program: Program) -> RuleSet:
@@ -78,7 +78,7 @@ def test_a_spent_budget_ends_the_check(budget: int) -> None:
 
 
 def test_a_list_with_only_a_default() -> None:
-    program = loads("TARGET y IN {a} OTHERWISE a").program
+    program = loads("TARGET y IN {a} OTHERWISE a")
     result = check(program)
     assert result.counts[Fault.INCOMPLETE] == 1
     assert diff(program, program).same

@@ -252,15 +252,9 @@ def tables(text: str) -> list[list[list[str]]]:
     return found
 
 
-# The places of notes, and the record at the end: no reader sees them.
-COMMENT = re.compile(
-    r"(<!-- note on [A-Za-z0-9 ]+ -->\n)+|<!-- treecompile document 1\n[^<>]+\n-->\n"
-)
-
-
 def markup(text: str) -> set[str]:
     """Every kind of token in a document, blocks and spans alike."""
-    tokens = [t for t in MARKDOWN.parse(text) if not COMMENT.fullmatch(t.content)]
+    tokens = MARKDOWN.parse(text)
     spans = [child for token in tokens for child in token.children or []]
     return {token.type for token in [*tokens, *spans]}
 

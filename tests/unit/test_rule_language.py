@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from math import inf, nextafter
 from pathlib import Path
 
@@ -30,7 +29,8 @@ from treecompile.model.ir import (
 )
 from treecompile.model.semantics import holds, predict
 from treecompile.rules.language import conditions
-from treecompile.rules.language.document import block, loads, read_source
+from treecompile.rules.language.document import block, loads
+from treecompile.rules.language.document import read_model as read_rules
 from treecompile.rules.language.printer import BARE, KEYWORDS, print_rules, word
 from treecompile.rules.pruning import simplify
 
@@ -46,7 +46,7 @@ OUTLOOK, HUMIDITY, SIZE, CODE, WINDY = range(5)
 
 
 def rules_of(text: str) -> RuleSet:
-    body = loads(HEAD + text).program.body
+    body = loads(HEAD + text).body
     assert isinstance(body, RuleSet)
     return body
 
@@ -119,7 +119,7 @@ def test_tests(test: str, where: int, meets: list[Value], fails: list[Value]) ->
 
 
 def test_statements() -> None:
-    source = loads("""
+    program = loads("""
         # a comment
         target "the answer" numeric
         MISSING {"?", NA}
@@ -131,8 +131,6 @@ def test_statements() -> None:
         always -1e3
         D: OTHERWISE 0
         """)
-    program = source.program
-    assert source.notes == ()
     assert program == Program(
         target="the answer",
         algorithm="rules",
@@ -175,7 +173,7 @@ def test_the_form_of_labels_tells_their_type(
     labels: str, expected: tuple[object, ...]
 ) -> None:
     first = labels[1:].split(",")[0]
-    body = loads(f"TARGET y IN {labels} OTHERWISE {first}").program.body
+    body = loads(f"TARGET y IN {labels} OTHERWISE {first}").body
     assert body.labels == expected
     assert [type(a) for a in body.labels] == [type(a) for a in expected]
 
@@ -220,66 +218,18 @@ TARGET play IN {no, yes}
 FEATURE x NUMERIC
 FEATURE size IN ORDER {S, M, L}
 
-R1: IF x > 75 AND size <= M (or any other, or missing) THEN no [no: 3, yes: 1.5 @SUM]
-R2: IF x <= 3 THEN yes [yes: 2; reached: 0 @SUM]
+R1: IF x > 75 AND size <= M (or any other, or missing) THEN no [no: 3, yes: 1.5]
+R2: IF x <= 3 THEN yes [yes: 2; reached: 0]
 
-OTHERWISE no [no: 1, yes: 1 @SUM]
+OTHERWISE no [no: 1, yes: 1]
 """
 
 
 def test_printed() -> None:
-    assert re.sub("@[0-9a-f]{6}", "@SUM", print_rules(COUNTED)) == TEXT
+    assert print_rules(COUNTED) == TEXT
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("x > 75", "x > 76"),
-        ("x > 75", "x >= 75"),
-        ("x > 75", "x > 75 (or missing)"),
-        ("AND size <= M (or any other, or missing)", ""),
-        ("THEN no", "THEN yes"),
-        ("no: 3,", "no: 30,"),
-        ("{S, M, L}", "{M, S, L}"),
-        ("FEATURE x", "FEATURE z"),
-    ],
-)
-def test_counts_do_not_outlive_their_rule(old: str, new: str) -> None:
-    text = print_rules(COUNTED).replace(old, new, 1)
-    if new == "FEATURE z":
-        text = text.replace("IF x", "IF z")
-    source = loads(text)
-    assert isinstance(source.program.body, RuleSet)
-    first = source.program.body.rules[0]
-    own = "yes" if "yes" in new else "no"
-    assert first.weight == 0
-    assert first.stats == ClassCounts((float(own == "no"), float(own == "yes")))
-    assert source.notes[0].startswith("edited since they were counted")
-    assert "R1" in source.notes[0]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("R1:", ""),
-        ("R1:", "Z:"),
-        (
-            "x > 75 AND size <= M (or any other, or missing)",
-            "size <= M (or missing)\n AND 75 < x",
-        ),
-        ("\n\n", "\n  # a remark\n\n"),
-    ],
-)
-def test_counts_stay_while_the_rule_says_the_same(old: str, new: str) -> None:
-    text = print_rules(COUNTED)
-    assert old in text
-    source = loads(text.replace(old, new, 1))
-    assert isinstance(source.program.body, RuleSet)
-    assert source.notes == ()
-    assert source.program.body.rules[0].stats == ClassCounts((3.0, 1.5))
-
-
-def test_counts_without_a_checksum_are_the_authors_word() -> None:
+def test_counts_are_the_authors_word() -> None:
     rules = rules_of("IF humidity > 3 THEN no [no: 4, yes: 1] OTHERWISE yes")
     assert rules.rules[0].stats == ClassCounts((4.0, 1.0))
     assert rules.rules[0].weight == 5
@@ -301,7 +251,7 @@ def test_thresholds_are_exact_and_short(value: float, test: str) -> None:
     text = print_rules(stump(value))
     assert f"R1: IF {test} THEN low" in text
     assert f"R2: IF {test.replace('<=', '>').replace('<', '>=')} (or missing)" in text
-    body = loads(text).program.body
+    body = loads(text).body
     for number in (value, nextafter(value, inf), nextafter(value, -inf)):
         assert predict(body, (number,)) == predict(stump(value).body, (number,))
 
@@ -442,7 +392,7 @@ def test_many_tests_in_one_rule() -> None:
     barred = " AND ".join(f"c != {n}" for n in range(1, 5_000))
     known = ", ".join(map(str, range(5_000)))
     text = f"TARGET y IN {{a, b}} FEATURE x NUMERIC FEATURE c IN {{{known}}}"
-    body = loads(f"{text} IF {bounds} AND {barred} THEN a OTHERWISE b").program.body
+    body = loads(f"{text} IF {bounds} AND {barred} THEN a OTHERWISE b").body
     assert predict(body, (4999.5, 0)) == "a"
     assert predict(body, (4999.5, 1)) == "b"
     assert predict(body, (4998.5, 0)) == "b"
@@ -453,8 +403,8 @@ def test_many_categories(order: str) -> None:
     known = ", ".join(f"k{n}" for n in range(10_000))
     rules = "\n".join(f"IF c = k{n} THEN b" for n in range(0, 10_000, 20))
     text = f"TARGET y IN {{a, b}} FEATURE c IN {order}{{{known}}}\n{rules} OTHERWISE a"
-    program = loads(text).program
-    for body in (program.body, loads(print_rules(program)).program.body):
+    program = loads(text)
+    for body in (program.body, loads(print_rules(program)).body):
         assert predict(body, ("k9980",)) == "b"
         assert predict(body, ("k9981",)) == "a"
 
@@ -473,17 +423,6 @@ def test_what_exceeds_the_memory_is_refused_at_once(
         loads(" " * 33_554_433)
 
 
-def test_counts_of_an_order_of_many_categories() -> None:
-    known = [f"k{n}" for n in range(2_000)]
-    head = "TARGET y IN {a, b} FEATURE c IN ORDER "
-    rule = "IF c <= k77 THEN a [a: 3] OTHERWISE b"
-    printed = print_rules(loads(f"{head} {{{', '.join(known)}}} {rule}").program)
-    assert "[a: 3 @" in printed
-    assert not loads(printed).notes
-    assert loads(printed.replace("k1, k2,", "k2, k1,")).notes
-    assert loads(printed.replace("<= k77", "<= k78")).notes
-
-
 def test_suggestions_for_many_names_take_no_time() -> None:
     features = " ".join(f"FEATURE name_{n} NUMERIC" for n in range(10_000))
     with pytest.raises(RulesError, match="did you mean name_77"):
@@ -496,7 +435,7 @@ def test_weights_that_would_overflow_are_not_added() -> None:
         " IF 1 < humidity <= 2 THEN no [no: 1; reached: 6e249]"
         " OTHERWISE yes"
     )
-    program = simplify(loads(HEAD + rules).program)
+    program = simplify(loads(HEAD + rules))
     assert read_model(dumps(program)) == program
 
 
@@ -527,7 +466,7 @@ After it.
 
 
 def test_the_block_of_a_document() -> None:
-    body = loads(DOCUMENT, is_markdown=True).program.body
+    body = loads(DOCUMENT, is_markdown=True).body
     assert predict(body, (4.0,)) == "no"
     kept = block(DOCUMENT).split("\n")
     assert len(kept) == len(DOCUMENT.split("\n"))
@@ -563,20 +502,20 @@ def test_line_ends_and_marks_of_other_systems(tmp_path: Path, end: str) -> None:
     path = tmp_path / "RULES.MD"
     commented = DOCUMENT.replace("NUMERIC", "NUMERIC  # a comment")
     path.write_bytes(b"\xef\xbb\xbf" + commented.replace("\n", end).encode())
-    body = read_source(path).program.body
+    body = read_rules(path).body
     assert predict(body, (3.0,)) == "yes"
     path.write_bytes(commented.replace("IF x", "IF y").replace("\n", end).encode())
     with pytest.raises(RulesError, match="line 16, column 4: there is no feature y"):
-        read_source(path)
+        read_rules(path)
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(RulesError, match="cannot read"):
-        read_source(tmp_path / "absent.rules")
+        read_rules(tmp_path / "absent.rules")
     path = tmp_path / "latin.rules"
     path.write_bytes("größe".encode("latin-1"))
     with pytest.raises(RulesError, match="not UTF-8"):
-        read_source(path)
+        read_rules(path)
 
 
 # ---------------------------------------------------------------- names
@@ -600,7 +539,7 @@ def test_the_printer_knows_the_words_of_the_grammar() -> None:
 def test_any_text_can_be_a_name(text: str) -> None:
     shown = word(text)
     assert shown.isprintable()
-    made = loads(f"TARGET {shown} IN {{{shown}}} OTHERWISE {shown}").program
+    made = loads(f"TARGET {shown} IN {{{shown}}} OTHERWISE {shown}")
     assert (made.target, made.body.labels) == (text, (text,))
 
 
@@ -609,4 +548,4 @@ def test_the_example_in_the_docs_is_the_tennis_model() -> None:
     shown = docs.split("```rules\n")[1].split("```")[0]
     made = (ROOT / "examples/tennis/out/RULES.md").read_text(encoding="utf-8")
     assert shown == made.split("```rules\n")[1].split("```")[0]
-    assert loads(docs, is_markdown=True).notes == ()
+    assert loads(docs, is_markdown=True) == loads(made, is_markdown=True)

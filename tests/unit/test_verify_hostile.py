@@ -309,6 +309,6 @@ def test_all_forms_run_locked(form: str) -> None:
 
 
 def test_rules_without_features_can_be_verified() -> None:
-    program = loads("TARGET y IN {a, b} OTHERWISE b").program
+    program = loads("TARGET y IN {a, b} OTHERWISE b")
     report = verify(program, emit(program, "python").text)
     assert report.passed, report

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from treecompile.api import importing, revising
+from treecompile.api import importing
 from treecompile.api.estimating import estimated
-from treecompile.api.imported import measured_forest
+from treecompile.api.imported import as_measured, measured_forest
 from treecompile.api.model import Model
 from treecompile.api.options import (
     keywords_of,
@@ -24,19 +25,25 @@ from treecompile.api.rows import (
     referred,
 )
 from treecompile.database.locations import Table, check_found, in_database
-from treecompile.emit.history import History
 from treecompile.inspect.quality import quality_line
 from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
-from treecompile.model.errors import OptionError
-from treecompile.model.ir import ForestProgram, Program
+from treecompile.measure.cases import Cases
+from treecompile.measure.quality import measured, read_cases
+from treecompile.model.errors import DataError, OptionError
+from treecompile.model.ir import ForestProgram, Program, RuleSet
 from treecompile.model.paths import size
+from treecompile.model.referral import refer_label
 from treecompile.rules import pruning
-from treecompile.rules.language.document import is_rules, read_whole
+from treecompile.rules.language import document
+from treecompile.rules.language.document import is_rules
 from treecompile.rules.options import ReferOptions
+from treecompile.rules.postprune.drop import recounted
 from treecompile.rules.pruning import C45RULES, VALIDATION
+from treecompile.rules.referral import certain_to_refer
 from treecompile.tables.options import DataOptions, ReadOptions
-from treecompile.tables.read import read_table
+from treecompile.tables.raw import RawTable
+from treecompile.tables.read import Source, read_table
 
 FLAT = "flat"
 FORMS = (FLAT, VALIDATION, C45RULES)
@@ -102,25 +109,47 @@ def read_model(
     given: Mapping[str, Any],
     rows: Data | None,
     feedback: Feedback,
-) -> tuple[Model, History]:
-    """The model in a file, measured if there are rows, and what its document tells."""
+) -> Model:
+    """The model in a file, measured if there are rows."""
     options = _reading(data, given, rows)
-    source = read_whole(data)
-    program, table = source.program, None
+    program = document.read_model(data)
     how = read_options("build", options)
-    if rows is None:
-        feedback.notes(source.messages)
-    else:
+    if rows is not None:
         table = read_table(in_memory(rows, "build"), how)
         held_out = given.get("validation")
         other = None if held_out is None else in_memory(held_out, "build")
         feedback.notes(table.notes)
-        program = revising.measured_on(source, table, other, how)
-    history = revising.history_of(source, program, table, how.na_values)
-    if table is not None:
+        program = _measured_on(program, table, other, how)
         feedback.tell(quality_line(program))
     feedback.tell(size(program.body))
-    return Model(program, source.messages if rows is None else ()), history
+    return Model(program)
+
+
+def _measured_on(
+    program: Program, table: RawTable, validation: Source | None, reading: ReadOptions
+) -> Program:
+    """The program with all that a learner would know about it, from a table.
+
+    Rules of a list are counted: each gets the rows that meet its conditions, the
+    default those that no rule takes. A rule that no row meets keeps its counts.
+    """
+    cases = read_cases(program, table, reading.na_values, with_all=True)
+    body = program.body
+    if isinstance(body, RuleSet):
+        body = certain_to_refer(recounted(body, cases), refer_label(program))
+    known = as_measured(replace(program, body=body), table, cases)
+    return measured(known, cases, _held_out(known, validation, reading))
+
+
+def _held_out(
+    program: Program, validation: Source | None, reading: ReadOptions
+) -> Cases | None:
+    if validation is None:
+        return None
+    try:
+        return read_cases(program, read_table(validation, reading), reading.na_values)
+    except DataError as error:
+        raise DataError(f"validation: {error}") from error
 
 
 def refuse_rows(rows: Data | None) -> None:

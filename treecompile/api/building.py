@@ -32,7 +32,6 @@ from treecompile.api.rows import (
     referred,
 )
 from treecompile.emit.compiler import Artefact
-from treecompile.emit.history import NO_HISTORY
 from treecompile.emit.options import LAYOUTS, check_choice, emit_options
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.addresses import is_of_another
@@ -151,13 +150,12 @@ def build(
     declining = refer_options(refer, refer_label)
     learning = {"target": target, "validation": validation, "rules": rules}
     given = {name: value for name, value in learning.items() if value is not None}
-    history = NO_HISTORY
     told = {**given, **options}
     if is_forest:
         refuse_for_forests(declining, against)
         model = read_forest(data, told, rows, feedback)
     elif isinstance(data, (str, Path)) and holds_model(data):
-        model, history = read_model(data, told, rows, feedback)
+        model = read_model(data, told, rows, feedback)
         made, notes = referred(model.program, declining)
         feedback.notes(notes)
         model = Model(made, (*model.told, *notes))
@@ -173,7 +171,7 @@ def build(
 
     def emitted(to: str, **options: Any) -> Artefact:
         chosen = emit_options(to, {"templates": templates, **options})
-        return emitting.emit(program, to, chosen, history=history)
+        return emitting.emit(program, to, chosen)
 
     python = emitted("python", layout=layout)
     in_sql = partial(emitted, "sql", layout=layout, columns=columns)

@@ -12,7 +12,6 @@ from pathlib import Path
 
 from treecompile.emit import compiler
 from treecompile.emit.compiler import Artefact
-from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.html.facts import (
     ChangedFact,
     ChangeFacts,
@@ -30,7 +29,7 @@ from treecompile.model import words
 from treecompile.model.errors import TargetError
 from treecompile.model.forests import single
 from treecompile.model.ir import AnyProgram, Program, RuleSet, Tree, Value
-from treecompile.rules.language.document import read_source
+from treecompile.rules.language.document import read_model
 
 LISTED = 10  # findings of each kind, and regions
 STEPS = 2_000  # of a search: a second or two at most
@@ -49,20 +48,19 @@ def emit(
     target: str,
     options: EmitOptions,
     identity: str = "",
-    history: History = NO_HISTORY,
 ) -> Artefact:
     """Compile a program for a target; `identity` is its SHA-256, if already known."""
     facts = None
     if read_target(target).lowering == compiler.HTML:
         facts = review_facts(single(program, "a review page"), options.against)
-    return compiler.emit(program, target, options, identity, history, facts)
+    return compiler.emit(program, target, options, identity, facts)
 
 
 def review_facts(program: Program, against: str = "") -> ReviewFacts:
     """What `check` finds, and where the model in the file `against` differs."""
     changes = None
     if against:
-        changes = _changes(read_source(against).program, program, against)
+        changes = _changes(read_model(against), program, against)
     return ReviewFacts(_checked(program), changes)
 
 

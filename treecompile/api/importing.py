@@ -16,7 +16,7 @@ from treecompile.model.errors import OptionError
 from treecompile.model.file.limits import MOST_BYTES
 from treecompile.model.files import beginning
 from treecompile.model.ir import ForestProgram, Label, NotedForest
-from treecompile.rules.language.document import holds_model, is_rules, read_model
+from treecompile.rules.language.document import holds_model, is_rules, read_any_model
 
 TREES = re.compile(rb'"trees"\s*:\s*\[')
 
@@ -44,12 +44,12 @@ def import_model(
     A model file of treecompile is read as it is.
     """
     if holds_model(path):
-        program, notes = read_model(path)
+        program = read_any_model(path)
         if not isinstance(program, ForestProgram) or labels is not None:
             raise OptionError(
                 f"{str(path)!r} is a model of treecompile already: use it as it is"
             )
-        return Model(replace(program, target=target or program.target), notes)
+        return Model(replace(program, target=target or program.target))
     return Model(*read_foreign(path, target or "", labels))
 
 

@@ -13,10 +13,7 @@ from glob import iglob
 from pathlib import Path
 from stat import S_ISREG
 
-from treecompile.model.errors import OptionError, RulesError
-from treecompile.model.files import read_text
-from treecompile.rules.language.document import MARKDOWN, read_whole
-from treecompile.rules.language.record import is_as_written
+from treecompile.model.errors import OptionError
 
 BEGINNING = 1 << 20  # bytes; the example in a Python module of many columns is long
 
@@ -72,36 +69,11 @@ def check_outputs(
             )
         if not is_ours:
             foreign.append(str(output))
-        elif not force and is_touched(output):
-            raise OptionError(
-                f"{str(output)!r} has notes or edits, which would be lost: compile it"
-                " with `treecompile build`, choose another name, or overwrite it with"
-                " --force"
-            )
     if foreign and not force:
         raise OptionError(
             f"{foreign[0]!r} exists and does not look like a file that treecompile"
             " wrote: choose another name, or overwrite it with --force"
         )
-
-
-def is_touched(path: Path) -> bool:
-    """Whether people have worked on a document since it was written."""
-    if path.suffix.lower() not in MARKDOWN:
-        return False
-    try:
-        found = read_whole(path)
-    except RulesError:
-        return not _is_whole(path)
-    return found.is_edited or bool(found.notes)
-
-
-def _is_whole(path: Path) -> bool:
-    """Whether a document without rules, as of a forest, is as it was written."""
-    try:
-        return is_as_written(read_text(path, RulesError))
-    except RulesError:
-        return False
 
 
 def _beginning(path: str | Path) -> bytes:

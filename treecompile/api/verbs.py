@@ -28,7 +28,7 @@ from treecompile.model.errors import ModelFileError
 from treecompile.model.forests import single
 from treecompile.model.ir import Label, NotedForest
 from treecompile.regions.boxes import STEPS
-from treecompile.rules.language.document import read_model
+from treecompile.rules.language.document import read_any_model
 from treecompile.tables.options import DataOptions, ReadOptions
 from treecompile.tables.read import Source, read_table
 
@@ -97,7 +97,7 @@ def load(path: str | Path) -> Model:
     A damaged file raises ModelFileError, a mistake in the rules RulesError.
     """
     try:
-        return Model(*read_model(path))
+        return Model(read_any_model(path))
     except ModelFileError:
         refuse_foreign(path)
         raise

@@ -87,7 +87,7 @@ def emit(
         if not chosen.name:
             chosen = replace(chosen, name=beside.stem)  # as dbt names its models
     terminal = Terminal(quiet)
-    program = read_model(model, terminal)
+    program = read_model(model)
     if url:
         chosen = _with_types(program, url, chosen)
     artefact = emitting.emit(program, target, chosen)
@@ -197,7 +197,7 @@ def verify(
     from treecompile.model.files import read_text
     from treecompile.verify.verification import verify_supervised
 
-    program = read_model(model, Terminal(quiet))
+    program = read_model(model)
     text = read_text(artefact, OptionError, most=MOST_ARTEFACT)
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")

@@ -227,7 +227,7 @@ def draw(
     terminal = Terminal(quiet)
     given_row = None if row is None else _row(row)
     options = DrawOptions(max_depth, max_leaves, layout, given_row)
-    output(out, picture_of(read_single(model, "draw", terminal), options))
+    output(out, picture_of(read_single(model, "draw"), options))
     if out not in (None, "-"):
         terminal.tell(f"wrote {out}")
 

@@ -251,7 +251,7 @@ def rules(
         wanted="--validation-table or --training-table",
     )
     terminal = Terminal(quiet)
-    program = read_single(model, "rules", terminal)
+    program = read_single(model, "rules")
     if round is not None:
         if round < 0:
             raise OptionError(f"--round {round}: expected 0 or more")

@@ -120,7 +120,7 @@ def score(
 
     source = required_source(data, url, table, memory_limit)
     terminal = Terminal(quiet)
-    program = read_model(model, terminal)
+    program = read_model(model)
     terminal.notes(rows.score(program, source, into, output, label, na_value))
     terminal.tell(f"created {into}")
 

@@ -122,26 +122,24 @@ class LevelBar:
 # ---------------------------------------------------------------- input and output
 
 
-def read_model(path: str, terminal: Terminal = Terminal(False)) -> AnyProgram:
+def read_model(path: str) -> AnyProgram:
     """The model in a file: JSON, or rules in the rule language."""
-    from treecompile.rules.language.document import read_model
+    from treecompile.rules.language.document import read_any_model
 
     try:
-        program, notes = read_model(path)
+        return read_any_model(path)
     except ModelFileError:
         from treecompile.importers.formats import refuse_foreign
 
         refuse_foreign(path)
         raise
-    terminal.notes(notes)
-    return program
 
 
-def read_single(path: str, what: str, terminal: Terminal = Terminal(False)) -> Program:
+def read_single(path: str, what: str) -> Program:
     """The same for a command that needs one tree or rules."""
     from treecompile.model.forests import single
 
-    return single(read_model(path, terminal), what)
+    return single(read_model(path), what)
 
 
 def output(path: str | None, text: str) -> None:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from treecompile import __version__
 from treecompile.emit import code
-from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.html import lower as html
 from treecompile.emit.html.facts import ReviewFacts
 from treecompile.emit.javascript import lower as javascript
@@ -68,7 +67,6 @@ def emit(
     target: str = "python",
     options: EmitOptions = EmitOptions(),
     identity: str = "",
-    history: History = NO_HISTORY,
     facts: ReviewFacts | None = None,
 ) -> Artefact:
     """Compile a program for a target.
@@ -85,13 +83,9 @@ def emit(
             forest = ForestInput(program, identity, __version__, description)
             lowered = lower_forest(forest, options)
         else:
-            source = CompilerInput(
-                program, identity, __version__, description, history, facts
-            )
+            source = CompilerInput(program, identity, __version__, description, facts)
             lowered = lower(source, options)
         text = render(description, lowered.strings, options.templates)
-        if lowered.finish is not None:
-            text = lowered.finish(text)
     if 0 < description.longest < len(text):
         raise TargetError(
             f"the text has {len(text):,} characters, and what reads it takes at most"

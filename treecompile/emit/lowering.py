@@ -8,12 +8,10 @@ and places them. Warnings and notes travel beside the strings.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-from treecompile.emit.history import NO_HISTORY, History
 from treecompile.emit.html.facts import ReviewFacts
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import Target
@@ -33,7 +31,6 @@ class CompilerInput:
     sha256: str  # of the program, which the artefact carries
     version: str  # of treecompile
     target: Target
-    history: History = NO_HISTORY
     facts: ReviewFacts | None = None  # for the review page, which cannot find them out
 
 
@@ -55,7 +52,6 @@ class Lowered:
     warnings: tuple[str, ...] = ()  # ("DuckDB is slow to read ... 20000 leaves",)
     notes: tuple[str, ...] = ()  # ("12 ordered rules ... are run as one nested ...",)
     beside: str = ""  # a second file: a dbt model's YAML
-    finish: Callable[[str], str] | None = None  # a last change of the finished text
 
 
 def form_of(

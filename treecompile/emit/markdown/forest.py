@@ -18,7 +18,6 @@ from treecompile.model.errors import OptionError
 from treecompile.model.forest_words import exactness, steps
 from treecompile.model.paths import size
 from treecompile.model.semantics import required_features
-from treecompile.rules.language.record import with_check
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +68,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         missing=_missing(program),
     )
     warnings = sections.strange_entries(program, options.glossary)
-    return Lowered(document, warnings, finish=with_check)
+    return Lowered(document, warnings)
 
 
 def _summary(program: ir.ForestProgram, glossary: Glossary) -> str:

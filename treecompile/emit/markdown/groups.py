@@ -38,7 +38,6 @@ class GroupText:
     where: str  # All require heat > 20. Missing values included: heat.
     table: str  # one row for each rule; or "", and:
     rules: tuple[RuleText, ...] = ()  # a section for each rule
-    notes: str = ""  # the places for notes on these rules
 
 
 def grouped(
@@ -74,8 +73,7 @@ def grouped(
             rows = [[str(n), *row] for n, row in enumerate(rows, start=first)]
         common, where = _shared(writer, group)
         table = md.table([*order, *writer.heads()], rows)
-        notes = "\n".join(writer.place(rule.id) for rule in group.rules)
-        texts.append(GroupText(title, where, table, notes=notes))
+        texts.append(GroupText(title, where, table))
         link = f"[{title}](#{title.lower().replace(' ', '-')})"
         cases = [] if writer.ordered else [common or "any"]
         links.append([link, *cases, _answers(group.rules)])

@@ -7,20 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from treecompile.emit.history import History
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.markdown import quality, sections
-from treecompile.emit.markdown.changes import ChangesText, changes
 from treecompile.emit.markdown.conditions import terms
 from treecompile.emit.markdown.groups import GroupText, grouped
 from treecompile.emit.markdown.quality import QualityPart, StatisticsPart
 from treecompile.emit.markdown.rules import RuleWriter
 from treecompile.emit.markdown.survey import shown_rules
 from treecompile.emit.options import EmitOptions
-from treecompile.model.errors import TargetError
-from treecompile.model.ir import Program, Tree
+from treecompile.model.ir import Tree
 from treecompile.rules.language.printer import print_rules
-from treecompile.rules.language.record import THE_MODEL, with_record
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +24,9 @@ class RuleDocument:
     """The strings of the rule document, as Markdown; an empty one is left out."""
 
     target: str  # play
-    note: str  # <!-- note on the model -->, and below it the note, if there is one
     summary: str  # The model predicts **play**, one of no, yes. It uses ...
     sha256: str  # of the model
     version: str  # of treecompile: 0.9
-    changes: ChangesText | None  # since the model that the rules were edited from
     data: str  # The model was learned from tennis.csv, 14 rows. Options: ...
     distribution: str  # the table of labels and their cases
     quality: list[QualityPart]  # for training and validation data
@@ -51,7 +45,6 @@ class RuleDocument:
     missing: list[str]  # ["A value is missing if its field is empty, NULL or NaN."]
     default: str  # The rules cover every case, so no default is ever used.
     default_evidence: str  # the table of the cases that the default decides
-    default_note: str  # the place for a note on it
     source_note: str  # The same rules again, for editing: ...
     source: str  # the rules in the rule language, as a block of code
 
@@ -61,22 +54,18 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     body = program.body
     shown = shown_rules(program, is_full=options.full)
     rules, survey, is_summary = shown.rules, shown.survey, shown.is_summary
-    history = source.history
-    writer = RuleWriter(program, shown, history.notes, options.glossary)
+    writer = RuleWriter(program, shown, options.glossary)
     drawn, diagram, image = "", "", ""
     if isinstance(body, Tree):
         drawn, diagram = sections.picture(program, body, writer.tests.rounding)
         image = sections.embedded(program, body)
     default, default_evidence = writer.default()
     contents, groups = grouped(writer, body, shown)
-    places = survey.ids + [rules.default.id] * writer.ordered
     document = RuleDocument(
         target=writer.target,
-        note="" if is_summary else writer.place(THE_MODEL),
         summary=sections.summary(program, len(survey.ids), options.glossary),
         sha256=source.sha256,
         version=source.version,
-        changes=changes(history, program, places),
         data=sections.data(program, writer.all),
         distribution=writer.distribution(),
         quality=quality.quality(program),
@@ -95,7 +84,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         missing=sections.missing(body, survey, program.na_values),
         default=default,
         default_evidence=default_evidence,
-        default_note=writer.place(rules.default.id) if writer.ordered else "",
         source_note=sections.source_note(body, shown),
         source="" if is_summary else sections.fenced(print_rules(program, rules)),
     )
@@ -107,16 +95,4 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         document,
         sections.strange_entries(program, options.glossary),
         notes if is_summary else (),
-        finish=lambda text: _finished(text, program, history),
     )
-
-
-def _finished(text: str, program: Program, history: History) -> str:
-    """Add the record to the document; refuse to lose a note that has no place."""
-    for name, note in history.notes.items():
-        if note not in text:
-            raise TargetError(
-                f"the document would lose the note on {name}: add --full if the rules"
-                " are many, or let your template place rule.note"
-            )
-    return with_record(text, program, history.former)

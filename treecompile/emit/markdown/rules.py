@@ -19,7 +19,6 @@ from treecompile.model.paths import DEFAULT_ID, rule_ids
 from treecompile.model.referral import refer_label
 from treecompile.model.sharing import Group
 from treecompile.rules.language.evidence import has_counts
-from treecompile.rules.language.record import Notes, place_of
 
 BY_HAND = "No case was counted for this rule: it was written or edited by hand."
 EVIDENCE_NOTES = {
@@ -43,7 +42,6 @@ class RuleText:
     conditions: str  # a table of the tests; "" if there are none
     conclusion: str  # then **play = no**.; or: Always **play = no**.
     evidence: str  # a table, or a sentence if no case reached the rule
-    note: str  # <!-- note on R1 -->, and below it the note, if there is one
 
 
 class RuleWriter:
@@ -53,12 +51,10 @@ class RuleWriter:
         self,
         program: ir.Program,
         shown: ShownRules,
-        notes: Notes,
         glossary: Glossary,
     ) -> None:
         body = program.body
         is_exact = shown.is_summary
-        self.notes = notes
         self.refers = refer_label(program)
         self.rules = shown.rules
         self.survey = shown.survey  # of all rules
@@ -129,12 +125,7 @@ class RuleWriter:
             conditions=self.tests.table(opening, tests) if tests else "",
             conclusion=f"{'then' if tests else always} **{conclusion}**.",
             evidence=self.evidence(rule) or self.stand_in(rule),
-            note=self.place(rule.id),
         )
-
-    def place(self, name: str) -> str:
-        """Return the place for a note on a rule, and the note."""
-        return place_of(name, self.notes)
 
     def conclusion(self, rule: ir.Rule) -> str:
         said = f"{self.target} = {self.answer(rule)}"

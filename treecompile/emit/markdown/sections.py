@@ -15,8 +15,8 @@ from treecompile.model.paths import leaf_count, rule_ids
 from treecompile.model.semantics import required_features
 from treecompile.model.words import Rounding, rounded
 from treecompile.pictures.draw import compact
+from treecompile.rules.language.document import INFO
 from treecompile.rules.language.evidence import ALGORITHM
-from treecompile.rules.language.record import INFO
 
 # ---------------------------------------------------------------- model and data
 
@@ -272,18 +272,10 @@ def source_note(body: ir.Body, shown: ShownRules) -> str:
     note = (
         "The same rules again, for editing: change a threshold, delete a rule, add one,"
         " then compile this document with `treecompile build RULES.md --out DIR`."
-        " The counts in brackets are kept only for unchanged rules."
     )
     if has_other_weights(shown):
         note += WEIGHTS
-    return note + NOTES
-
-
-NOTES = (
-    " Write notes below the marks `<!-- note on ... -->` in the source of this"
-    " document, in lines that begin with `>`. They are kept when it is compiled. All"
-    " other text is checked: a document is refused if it was edited elsewhere."
-)
+    return note
 
 
 def has_other_weights(shown: ShownRules) -> bool:

@@ -7,7 +7,6 @@ hold is an error, since its author must have meant something else.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from itertools import count
 
 from lark import Token
@@ -15,7 +14,6 @@ from lark import Token
 from treecompile.model import ir
 from treecompile.model.file.limits import LEAST_WEIGHT, MOST_SQUARES, MOST_WEIGHT
 from treecompile.model.paths import DEFAULT_ID
-from treecompile.model.words import enumerated
 from treecompile.regions.region import Regions, region_of
 from treecompile.rules.language.conditions import (
     ConditionReader,
@@ -25,7 +23,7 @@ from treecompile.rules.language.conditions import (
     typed,
     unknown,
 )
-from treecompile.rules.language.evidence import ALGORITHM, Checksums, assumed_stats
+from treecompile.rules.language.evidence import ALGORITHM, assumed_stats
 from treecompile.rules.language.syntax import (
     Declaration,
     Script,
@@ -34,11 +32,10 @@ from treecompile.rules.language.syntax import (
     at,
 )
 
-SHOWN = 10  # how many ids a note lists
 MOST_COUNTS = 10_000_000  # counts of all rules together
 
 
-def compile_script(script: Script) -> ir.NotedProgram:
+def compile_script(script: Script) -> ir.Program:
     if not script.targets:
         raise at(
             script.default.value,
@@ -58,17 +55,12 @@ def compile_script(script: Script) -> ir.NotedProgram:
     _check_size(script, target, len(labels))
     compiler = _RuleCompiler(features, labels)
     rules = compiler.rules(script)
-    program = ir.Program(
+    return ir.Program(
         target=name(target.name),
         algorithm=ALGORITHM,
         body=ir.RuleSet(features, labels, rules[:-1], rules[-1]),
         na_values=_texts(script.absent),
     )
-    if not compiler.edited:
-        return ir.NotedProgram(program)
-    edited = enumerated(compiler.edited, SHOWN)
-    note = f"edited since they were counted, so their counts are dropped: {edited}"
-    return ir.NotedProgram(program, (note,))
 
 
 def _texts(tokens: Sequence[Token]) -> tuple[str, ...]:
@@ -134,8 +126,6 @@ class _RuleCompiler:
         self.labels = labels
         self.label_set = frozenset(labels)
         self.reader = ConditionReader(features)
-        self.checksums = Checksums(features, labels)
-        self.edited: list[str] = []  # ids of the rules whose counts are dropped
 
     def rules(self, script: Script) -> tuple[ir.Rule, ...]:
         """Return all rules, the default last."""
@@ -174,17 +164,10 @@ class _RuleCompiler:
     def _rule(self, statement: Statement, identity: str) -> ir.Rule:
         conditions = self._conditions(statement)
         value = self._label(statement.value)
-        stats = assumed_stats(value, self.labels)
-        uncounted = ir.Rule(identity, conditions, value, stats, 0.0)
-        if statement.evidence is None:
-            return uncounted
-        stats, weight = self._evidence(statement.evidence)
-        rule = replace(uncounted, stats=stats, weight=weight)
-        claimed = statement.evidence.checksum
-        if claimed and claimed[1:] != self.checksums.checksum(rule):
-            self.edited.append(identity)
-            return uncounted
-        return rule
+        stats, weight = assumed_stats(value, self.labels), 0.0
+        if statement.evidence is not None:
+            stats, weight = self._evidence(statement.evidence)
+        return ir.Rule(identity, conditions, value, stats, weight)
 
     def _conditions(self, statement: Statement) -> tuple[ir.Condition, ...]:
         found: list[ir.Condition] = []

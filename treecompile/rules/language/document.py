@@ -7,27 +7,20 @@ cut away, so that messages have the lines and columns of the document.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from pathlib import Path
 
 from treecompile.model.collector import paused
 from treecompile.model.errors import RulesError
 from treecompile.model.file.read import read_any_program, read_program
 from treecompile.model.files import beginning, read_text
-from treecompile.model.ir import AnyProgram, NotedProgram, Program
-from treecompile.model.referral import referring_as
-from treecompile.rules.language.record import (
-    FENCE,
-    INFO,
-    Notes,
-    moved,
-    read_record,
-)
+from treecompile.model.ir import AnyProgram, Program
 
 MARKDOWN = (".md", ".markdown")
 RULES = (".rules", *MARKDOWN)
 MODEL = (".json",)
 BEGINNING = 1 << 16  # bytes
+INFO = "rules"  # the info string of the fence: ```rules
+FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
 MARK = re.compile(rb'"format"\s*:\s*"treecompile model"')
 
 # A line that was meant to begin a block of rules, but is indented or has more text.
@@ -50,95 +43,32 @@ def holds_model(path: str | Path) -> bool:
     return is_json and MARK.search(beginning(path, BEGINNING)) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class RuleSource:
-    """What a file of rules, or a model file, says."""
-
-    program: Program
-    messages: tuple[str, ...] = ()  # for the author
-    notes: Notes = field(default_factory=dict)  # what people wrote in a document
-    origin: Program | None = None  # the model that the document was made from
-    former: Program | None = None  # the model before the rules were edited, if ever
-
-    @property
-    def is_edited(self) -> bool:
-        """Whether a document has other rules than treecompile wrote."""
-        return self.origin is not None and self.origin is not self.program
+def read_any_model(path: str | Path) -> AnyProgram:
+    """Read the tree, rules or forest in a file of any kind."""
+    return read_model(path) if is_rules(path) else read_any_program(path)
 
 
-def read_model(path: str | Path) -> tuple[AnyProgram, tuple[str, ...]]:
-    """Read the tree, rules or forest in a file of any kind, and notes on it."""
+def read_model(path: str | Path) -> Program:
+    """Read the tree or rules in a file of any kind."""
     if not is_rules(path):
-        return read_any_program(path), ()
-    return read_source(path)
-
-
-def read_source(path: str | Path) -> NotedProgram:
-    """Read the tree or rules in a file of any kind, and notes for its author."""
-    found = read_whole(path)
-    return NotedProgram(found.program, found.messages)
-
-
-def read_whole(path: str | Path) -> RuleSource:
-    """Read all that a file of any of the three kinds says."""
-    if not is_rules(path):
-        return RuleSource(read_program(path))
+        return read_program(path)
     text = read_text(path, RulesError)
     try:
-        return loads_whole(text, is_markdown=Path(path).suffix.lower() in MARKDOWN)
+        return loads(text, is_markdown=Path(path).suffix.lower() in MARKDOWN)
     except RulesError as error:
         raise RulesError(f"{path}, {error}") from None
 
 
-def loads(text: str, is_markdown: bool = False) -> NotedProgram:
+def loads(text: str, is_markdown: bool = False) -> Program:
     """Compile rules, or the block of rules in a Markdown document."""
-    found = loads_whole(text, is_markdown)
-    return NotedProgram(found.program, found.messages)
-
-
-def loads_whole(text: str, is_markdown: bool = False) -> RuleSource:
-    """Compile rules, and read what else a document says.
-
-    A document whose rules were not edited is the model that it was made from.
-    """
-    # Lines may end as on Windows, or as on an old Mac.
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    with paused():
-        if not is_markdown:
-            return RuleSource(*_compiled(text))
-        record, notes = read_record(text)
-        rules = block(text)
-        if record is None or record.program is None:
-            return RuleSource(*_compiled(rules), notes)
-        return _since(record.program, record.former, rules, notes)
-
-
-def _since(
-    origin: Program, former: Program | None, rules: str, notes: Notes
-) -> RuleSource:
-    from treecompile.rules.language.printer import print_rules
-
-    printed = print_rules(origin)
-    unedited = RuleSource(origin, (), notes, origin, former)
-    if _lines(rules) == _lines(printed):
-        return unedited
-    program, messages = _compiled(rules)
-    if program == _compiled(printed).program:
-        return unedited
-    program = referring_as(program, origin)
-    return RuleSource(program, messages, moved(notes, origin, program), origin, origin)
-
-
-def _lines(text: str) -> list[str]:
-    return [line for line in map(str.rstrip, text.split("\n")) if line]
-
-
-def _compiled(text: str) -> NotedProgram:
     # Imported here, so that a model file is read without loading the parser.
     from treecompile.rules.language.compile import compile_script
     from treecompile.rules.language.syntax import parse
 
-    return compile_script(parse(text))
+    # Lines may end as on Windows, or as on an old Mac.
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    with paused():
+        return compile_script(parse(block(text) if is_markdown else text))
 
 
 def block(text: str) -> str:

@@ -15,7 +15,7 @@ from treecompile.model.paths import DEFAULT_ID
 from treecompile.model.semantics import asks_presence, rank, threshold
 from treecompile.model.sharing import Texts
 from treecompile.rules.extract import flatten
-from treecompile.rules.language.evidence import Checksums, has_counts
+from treecompile.rules.language.evidence import has_counts
 
 WIDTH = 88
 BARE = re.compile(r"[^\W0-9][\w.%/-]*")
@@ -113,7 +113,6 @@ class _Printer:
 
     def __init__(self, rules: ir.RuleSet) -> None:
         self.rules = rules
-        self.checksums = Checksums(rules.features, rules.labels)
         self.texts = Texts(self._test)
         self.names = [word(feature.name) for feature in rules.features]
 
@@ -139,8 +138,7 @@ class _Printer:
         value = literal(rule.value) if labels else words.number(float(rule.value))
         if not has_counts(rule, labels):
             return value
-        text = _evidence(rule, labels)
-        return f"{value} [{text} @{self.checksums.checksum(rule)}]"
+        return f"{value} [{_evidence(rule, labels)}]"
 
     def _test(self, tests: tuple[ir.Condition, ...]) -> str:
         """Print the merged tests of one feature: one, or both bounds of an interval."""

@@ -56,11 +56,10 @@ Test = Comparison | Membership | Presence
 
 @dataclass(frozen=True, slots=True)
 class StatedCounts:
-    """`[no: 3, yes: 2; reached: 0 @1c20d6]`."""
+    """`[no: 3, yes: 2; reached: 0]`."""
 
     counts: tuple[tuple[Token, Token], ...]
     reached: tuple[Token, Token] | None
-    checksum: Token | None  # with its @
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +200,6 @@ NAMED = {
     "NUMBER": "a number",
     "NAME": "a name",
     "STRING": "text in quotes",
-    "CHECKSUM": "",
     "$END": "the end",
 }
 
