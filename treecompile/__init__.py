@@ -62,13 +62,7 @@ HOMES = {
     "Model": "api.model",
     "Table": "database.locations",
     "build": "api.building",
-    **dict.fromkeys(
-        (
-            *("from_lightgbm", "from_xgboost"),
-            "import_model",
-        ),
-        "api.importing",
-    ),
+    **dict.fromkeys(("from_lightgbm", "from_xgboost", "import_model"), "api.importing"),
 }
 
 

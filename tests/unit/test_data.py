@@ -87,6 +87,15 @@ def numeric(*values: float) -> tuple[Feature, list[Any]]:
     return Feature("x", NUMERIC, FLOAT), list(values)
 
 
+def coded(
+    type_: ValueType,
+    categories: tuple[Any, ...],
+    codes: list[Any],
+    kind: Kind = CATEGORICAL,
+) -> tuple[Feature, list[Any]]:
+    return Feature("x", kind, type_, categories), codes
+
+
 def same(found: tuple[Feature, list[Any]], expected: tuple[Feature, list[Any]]) -> bool:
     return found[0] == expected[0] and repr(found[1]) == repr(expected[1])
 
@@ -103,84 +112,55 @@ def same(found: tuple[Feature, list[Any]], expected: tuple[Feature, list[Any]]) 
         (["9007199254740993", "1"], {}, numeric(9007199254740992.0, 1.0)),
         (["1", "?", "2"], {"na_values": ("?",)}, numeric(1.0, NAN, 2.0)),
         (["-999", "2"], {"na_values": ("-999",)}, numeric(NAN, 2.0)),
-        (
-            ["1", "?"],
-            {},
-            (Feature("x", CATEGORICAL, STR, ("1", "?")), [0, 1]),
-        ),
-        (
-            ["nan", "1"],
-            {},
-            (Feature("x", CATEGORICAL, STR, ("1", "nan")), [1, 0]),
-        ),
-        (
-            ["true", "FALSE", "", "True"],
-            {},
-            (Feature("x", CATEGORICAL, BOOL, (False, True)), [1, 0, -1, 1]),
-        ),
+        (["1", "?"], {}, coded(STR, ("1", "?"), [0, 1])),
+        (["nan", "1"], {}, coded(STR, ("1", "nan"), [1, 0])),
+        (["true", "FALSE", "", "True"], {}, coded(BOOL, (False, True), [1, 0, -1, 1])),
         (
             ["b", "", "B", "a ", "a"],
             {},
-            (
-                Feature("x", CATEGORICAL, STR, ("B", "a", "a ", "b")),
-                [3, -1, 0, 2, 1],
-            ),
+            coded(STR, ("B", "a", "a ", "b"), [3, -1, 0, 2, 1]),
         ),
         (
             ["\U0001f333", "\uffff", "\0", "\ue000", "q'\"\n"],
             {},
-            (
-                Feature(
-                    "x",
-                    CATEGORICAL,
-                    STR,
-                    ("\0", "q'\"\n", "\ue000", "\uffff", "\U0001f333"),
-                ),
-                [4, 3, 0, 2, 1],
+            coded(
+                STR, ("\0", "q'\"\n", "\ue000", "\uffff", "\U0001f333"), [4, 3, 0, 2, 1]
             ),
         ),
         (
             ["10", "9", "-1"],
             {"categorical": ("x",)},
-            (Feature("x", CATEGORICAL, INT, (-1, 9, 10)), [2, 1, 0]),
+            coded(INT, (-1, 9, 10), [2, 1, 0]),
         ),
         (
             ["10", "09", ""],
             {"categorical": ("x",)},
-            (Feature("x", CATEGORICAL, STR, ("09", "10")), [1, 0, -1]),
+            coded(STR, ("09", "10"), [1, 0, -1]),
         ),
         (
             ["true", "false"],
             {"categorical": ("x",)},
-            (Feature("x", CATEGORICAL, BOOL, (False, True)), [1, 0]),
+            coded(BOOL, (False, True), [1, 0]),
         ),
         (
             ["2024-01-31", "2024-02-01"],
             {"categorical": ("x",)},
-            (
-                Feature("x", CATEGORICAL, STR, ("2024-01-31", "2024-02-01")),
-                [0, 1],
-            ),
-        ),
-        (
-            ["2024-01-31", "soon"],
-            {},
-            (Feature("x", CATEGORICAL, STR, ("2024-01-31", "soon")), [0, 1]),
+            coded(STR, ("2024-01-31", "2024-02-01"), [0, 1]),
         ),
         (
             ["hi", "lo", "", "hi"],
             {"ordinal": (("x", ("lo", "mid", "hi")),)},
-            (Feature("x", ORDINAL, STR, ("lo", "mid", "hi")), [2, 0, -1, 2]),
+            coded(STR, ("lo", "mid", "hi"), [2, 0, -1, 2], ORDINAL),
         ),
         (
             ["3", "1"],
             {"ordinal": (("x", ("3", "2", "1")),)},
-            (Feature("x", ORDINAL, INT, (3, 2, 1)), [0, 2]),
+            coded(INT, (3, 2, 1), [0, 2], ORDINAL),
         ),
         (
             ["2", "1"],
             {"ordinal": (("x", ("1", "2", "3+")),)},
-            (Feature("x", ORDINAL, STR, ("1", "2", "3+")), [1, 0]),
+            coded(STR, ("1", "2", "3+"), [1, 0], ORDINAL),
         ),
     ],
 )
@@ -230,61 +210,49 @@ LOW_HIGH = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
         (objects(Decimal("0.1"), Decimal("NaN")), {}, numeric(0.1, NAN)),
         (objects(Decimal("sNaN"), Decimal(1)), {}, numeric(NAN, 1.0)),
         (objects(Fraction(1, 4), 10**400), {}, numeric(0.25, INF)),
-        (
-            pd.Series([True, False]),
-            {},
-            (Feature("x", CATEGORICAL, BOOL, (False, True)), [1, 0]),
-        ),
-        (
-            pd.Series([True, None], dtype="boolean"),
-            {},
-            (Feature("x", CATEGORICAL, BOOL, (True,)), [0, -1]),
-        ),
-        (
-            objects(True, np.False_, None),
-            {},
-            (Feature("x", CATEGORICAL, BOOL, (False, True)), [1, 0, -1]),
-        ),
+        (pd.Series([True, False]), {}, coded(BOOL, (False, True), [1, 0])),
+        (pd.Series([True, None], dtype="boolean"), {}, coded(BOOL, (True,), [0, -1])),
+        (objects(True, np.False_, None), {}, coded(BOOL, (False, True), [1, 0, -1])),
         (pd.Series([True, False]), {"numeric": ("x",)}, numeric(1.0, 0.0)),
         (
             pd.Series(["3", None, "", "10"]),
             {},
-            (Feature("x", CATEGORICAL, STR, ("", "10", "3")), [2, -1, 0, 1]),
+            coded(STR, ("", "10", "3"), [2, -1, 0, 1]),
         ),
         (
             objects("NA", None, "\ue000", NAN, pd.NaT),
             {"na_values": ("NA",)},
-            (Feature("x", CATEGORICAL, STR, ("\ue000",)), [-1, -1, 0, -1, -1]),
+            coded(STR, ("\ue000",), [-1, -1, 0, -1, -1]),
         ),
         (
             pd.Series(["a", "?"], dtype="string"),
             {"na_values": ("?",)},
-            (Feature("x", CATEGORICAL, STR, ("a",)), [0, -1]),
+            coded(STR, ("a",), [0, -1]),
         ),
         (
             pd.Series(["mid", None, "low"], dtype=LOW_HIGH),
             {},
-            (Feature("x", ORDINAL, STR, ("low", "mid", "high")), [1, -1, 0]),
+            coded(STR, ("low", "mid", "high"), [1, -1, 0], ORDINAL),
         ),
         (
             pd.Series(["mid", "low", "low"], dtype=LOW_HIGH),
             {"na_values": ("mid",)},
-            (Feature("x", ORDINAL, STR, ("low", "high")), [-1, 0, 0]),
+            coded(STR, ("low", "high"), [-1, 0, 0], ORDINAL),
         ),
         (
             pd.Series(["mid", "low"], dtype=LOW_HIGH),
             {"categorical": ("x",)},
-            (Feature("x", CATEGORICAL, STR, ("low", "mid", "high")), [1, 0]),
+            coded(STR, ("low", "mid", "high"), [1, 0]),
         ),
         (
             pd.Series(["mid", "low"], dtype=LOW_HIGH),
             {"ordinal": (("x", ("mid", "low")),)},
-            (Feature("x", ORDINAL, STR, ("mid", "low")), [0, 1]),
+            coded(STR, ("mid", "low"), [0, 1], ORDINAL),
         ),
         (
             pd.Series(pd.Categorical([2, 1], categories=[3, 2, 1])),
             {},
-            (Feature("x", CATEGORICAL, INT, (3, 2, 1)), [1, 2]),
+            coded(INT, (3, 2, 1), [1, 2]),
         ),
         (
             pd.Series(pd.Categorical([2, 1], categories=[3, 2, 1])),
@@ -294,29 +262,27 @@ LOW_HIGH = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
         (
             pd.Series(pd.Categorical([True, False])),
             {},
-            (Feature("x", CATEGORICAL, BOOL, (False, True)), [1, 0]),
+            coded(BOOL, (False, True), [1, 0]),
         ),
         (
             pd.Series([3.0, None, -1.0]),
             {"categorical": ("x",)},
-            (Feature("x", CATEGORICAL, INT, (-1, 3)), [1, -1, 0]),
+            coded(INT, (-1, 3), [1, -1, 0]),
         ),
         (
             pd.Series([2**53 + 1, None, 2**53], dtype="Int64"),
             {"categorical": ("x",)},
-            (Feature("x", CATEGORICAL, INT, (2**53, 2**53 + 1)), [1, -1, 0]),
+            coded(INT, (2**53, 2**53 + 1), [1, -1, 0]),
         ),
         (
             pd.Series([2, 1]),
             {"ordinal": (("x", ("2", "1")),)},
-            (Feature("x", ORDINAL, INT, (2, 1)), [0, 1]),
+            coded(INT, (2, 1), [0, 1], ORDINAL),
         ),
     ],
 )
 def test_frame_columns(
-    values: pd.Series[Any],
-    options: dict[str, Any],
-    expected: tuple[Feature, list[Any]],
+    values: pd.Series[Any], options: dict[str, Any], expected: tuple[Feature, list[Any]]
 ) -> None:
     assert same(only(learn(frame(x=values), **options)), expected)
 

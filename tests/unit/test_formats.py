@@ -102,7 +102,9 @@ def test_standard_input_has_its_delimiter_found(
 ) -> None:
     stdin = io.TextIOWrapper(io.BytesIO("ä;b\n1;x\n".encode("utf-16")))
     monkeypatch.setattr(sys, "stdin", stdin)
-    assert cells(read_table("-")) == {"ä": ["1"], "b": ["x"]}
+    table = read_table("-")
+    assert cells(table) == {"ä": ["1"], "b": ["x"]}
+    assert table.source == "standard input"
     assert not stdin.closed
 
 

@@ -90,10 +90,8 @@ def test_infinities_are_numbers_and_nan_is_missing(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("", "data.jsonl is empty: expected one JSON object on each line"),
-        ("\n \n", "is empty"),
         ("{}\n", "line 1: the object has no keys"),
         ("[1, 2]\n", "line 1: expected a JSON object, such as"),
-        ("3\n", "line 1: expected a JSON object"),
         ('{"x": 1}\n\n{"x": }\n', "line 3: Expecting value: expected one JSON object"),
         ('{"x": 1} {"x": 2}\n', "line 1: Extra data"),
         ('{\n"x": 1}\n', "line 1: .*expected one JSON object on each line"),
@@ -140,21 +138,11 @@ def test_an_array_of_objects(tmp_path: Path) -> None:
         ("[ ]", "data.json is empty"),
         ("\n[", "line 2: Expecting value: expected an array"),
         ('[{"x": 1}\n', "line 2: not a valid array"),
-        ('[{"x": 1}\n{"x": 2}]', "line 2: not a valid array"),
-        ('[{"x": 1},\n]', "line 2: Expecting value"),
         ('[{"x": 1}]\n3', "line 1: not a valid array"),
         ("3", "line 1: not a valid array"),
         (',{"x": 1}]', "line 1: not a valid array"),
         ('[\n{"x": 1}, 3]', "line 2: expected a JSON object, such as"),
-        ('[{"x": 1},\n{"z": 1}]', "line 2: no key 'x', which line 1 has: write null"),
-        ('[{"x": 1},\n\n{"x": [1]}]', "line 3: 'x' is an array: flatten it"),
-        ('[{"x": 1,\n"x": 2}]', "line 1: the key 'x' is there twice"),
         ("[" * 200_000, "line 1: nested too deeply"),
-        ('{"x": [1, 2]}', "line 1: 'x' is an array: flatten it"),
-        (
-            '{\n"x": 1}',
-            "line 1: .*: expected an array of JSON objects, or one object on",
-        ),
         ('[{"x": "\\ud800"}]', "line 1: 'x' is .*half a surrogate pair"),
     ],
 )
@@ -164,13 +152,6 @@ def test_errors_in_an_array_have_their_line(
     with pytest.raises(DataError, match=words) as caught:
         table(tmp_path, text, "data.json")
     assert len(str(caught.value)) < 250
-
-
-def test_a_file_in_another_encoding(tmp_path: Path) -> None:
-    path = tmp_path / "data.jsonl"
-    path.write_bytes('{"x": 1}\n{"x": "größe"}\n'.encode("latin-1"))
-    with pytest.raises(DataError, match="line 2: not UTF-8"):
-        read_table(path)
 
 
 def test_types_do_not_mix(tmp_path: Path) -> None:
@@ -198,15 +179,3 @@ def test_every_verb_reads_it(tmp_path: Path) -> None:
     assert lines[1] == "true,0.5,1,1"
     assert lines[5] == "false,2,0,0"
     assert lines[9] == ",,1,0"
-
-
-def test_a_model_reads_by_its_own_types(tmp_path: Path) -> None:
-    csv = tmp_path / "data.csv"
-    csv.write_text("x,y\n" + "1.5,p\n" * 4 + "2.5,q\n" * 4)
-    model = treecompile.learn(csv, target="y")
-    path = tmp_path / "new.jsonl"
-    path.write_text('{"x": 1}\n{"x": 3.5}\n')
-    assert model.predict(path).tolist() == ["p", "q"]
-    path.write_text('{"x": 1}\n{"x": "3.5"}\n')
-    with pytest.raises(DataError, match="row 2: 'x' is '3.5': expected a number"):
-        model.predict(path)

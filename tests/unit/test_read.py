@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import csv
-import io
 import subprocess
 import sys
 from decimal import Decimal
@@ -65,15 +64,6 @@ def test_csv_keeps_every_field_as_text(
 def test_tsv_and_suffix_in_capitals(tmp_path: Path) -> None:
     table = read_table(write(tmp_path, b"a\tb\n1,5\tx\n", "data.TSV"))
     assert cells(table) == {"a": ["1,5"], "b": ["x"]}
-
-
-def test_standard_input_is_csv_and_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    stdin = io.TextIOWrapper(io.BytesIO(b"\xef\xbb\xbfa,b\n1,x\n"))
-    monkeypatch.setattr(sys, "stdin", stdin)
-    table = read_table("-")
-    assert cells(table) == {"a": ["1"], "b": ["x"]}
-    assert table.source == "standard input"
-    assert not stdin.closed
 
 
 def test_the_limit_of_csv_is_left_as_it_was(tmp_path: Path) -> None:

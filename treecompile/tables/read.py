@@ -33,13 +33,13 @@ STANDARD_INPUT = "-"
 
 
 Source: TypeAlias = "str | Path | pd.DataFrame | PolarsFrame"
-Reader = Callable[[TextIO, str, ReadOptions], RawTable]
+Reader = Callable[[TextIO, str], RawTable]
 # By suffix, the delimiter that it stands for.
 DELIMITED = {".csv": "", ".tsv": "\t", ".tab": "\t", ".txt": "", ".data": ""}
 READERS: dict[str, Reader] = {  # of other text files
-    ".jsonl": lambda lines, name, how: read_json_lines(lines, name),
-    ".ndjson": lambda lines, name, how: read_json_lines(lines, name),
-    ".json": lambda lines, name, how: read_json(lines, name),
+    ".jsonl": read_json_lines,
+    ".ndjson": read_json_lines,
+    ".json": read_json,
 }
 OTHERS = (PARQUET, EXCEL)
 
@@ -102,7 +102,7 @@ def _read_file(path: str, how: ReadOptions) -> RawTable:
             if suffix in DELIMITED:
                 as_is = path if suffix == Path(path).suffix.lower() else ""
                 return read_delimited(lines, name, how, DELIMITED[suffix], as_is)
-            return READERS[suffix](lines, name, how)
+            return READERS[suffix](lines, name)
     except OSError as error:
         raise DataError(f"cannot read {path!r}: {error.strerror or error}") from error
     except ValueError as error:  # the name contains a NUL
