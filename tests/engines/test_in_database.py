@@ -336,7 +336,7 @@ def test_a_lost_connection_is_one_line(tmp_path: Path) -> None:
 REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
     ({}, {"algorithm": "c5"}, "--algorithm 'c5': expected id3"),
     ({}, {"algorithm": "c45"}, "c45 learns in memory; in a database use cart or id3"),
-    ({}, {"one_hot_all": True}, "--one-hot-all needs the rows"),
+    ({}, {"one_hot": ("few",)}, "--one-hot needs the rows"),
     ({}, {"algorithm": "cart", "subset": True}, "--subset is for --algorithm c45"),
     ({}, {"algorithm": "cart", "costs": (("few", 1.0),)}, "--costs is for --algo"),
     ({}, {"validation_fraction": 0.5}, "--validation-fraction needs the rows"),

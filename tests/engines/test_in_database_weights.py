@@ -43,17 +43,15 @@ def weighted_frame(seed: int, rows: int, kind: str) -> pd.DataFrame:
 
 def of_labels(frame: pd.DataFrame, which: str) -> dict[str, Any]:
     labels = [str(label) for label in sorted(set(frame["y"]))]
-    share = 1 / len(labels)
     choices: dict[str, dict[str, Any]] = {
         "none": {},
-        "balanced": {"balanced": True},
+        "balanced": {"class_weight": "balanced"},
         "weights": {"class_weight": ((labels[0], 2.5), (labels[-1], 0.3))},
-        "prior": {"prior": tuple((label, share) for label in labels)},
     }
     return choices[which]
 
 
-@pytest.mark.parametrize("which", ["none", "balanced", "weights", "prior"])
+@pytest.mark.parametrize("which", ["none", "balanced", "weights"])
 @pytest.mark.parametrize("kind", WEIGHTS)
 @pytest.mark.parametrize("store", STORES)
 def test_the_model_is_that_of_memory(
@@ -78,7 +76,7 @@ def test_the_model_is_that_of_memory(
 def test_labels_alone_can_have_weights(criterion: str, tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(3), 500)
     options = LearnOptions(
-        "cart", prune="none", max_depth=4, balanced=True, criterion=criterion
+        "cart", prune="none", max_depth=4, class_weight="balanced", criterion=criterion
     )
     columns = DataOptions("y")
     with table_of("duckdb", frame, tmp_path) as (url, table):
@@ -125,8 +123,11 @@ REFUSED: tuple[tuple[dict[str, Any], dict[str, Any], str], ...] = (
     ({"weights": "few"}, {}, "the weight 'few' is missing in "),
     ({"weights": "normal0"}, {}, "is 0, negative or not finite in "),
     ({"weights": "w", "target": "normal"}, {}, "--weights, for a target that is a num"),
-    ({"target": "normal"}, {"balanced": True}, "--class-weight is for labels"),
-    ({}, {"prior": (("0", 1.0),)}, "--prior lacks the label"),
+    (
+        {"target": "normal"},
+        {"class_weight": "balanced"},
+        "--class-weight is for labels",
+    ),
     ({}, {"class_weight": (("x", 1.0),)}, "'y' has no label 'x'"),
 )
 

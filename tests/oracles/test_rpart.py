@@ -138,14 +138,15 @@ def test_the_cross_validated_error_is_as_printed_within_noise() -> None:
 
 
 @pytest.mark.parametrize("criterion", ["gini", "entropy"])
-def test_priors(criterion: str) -> None:
+def test_class_weights_that_are_priors(criterion: str) -> None:
     # rpart prints the same tree for either measure
     printed = printed_nodes("kyphosis, prior 0.65 and 0.35")
+    absent, present = 64 / 81, 17 / 81  # shares of the rows
     tree = tree_of(
         "kyphosis",
         prune="cost-complexity",
         criterion=criterion,
-        prior={"absent": 0.65, "present": 0.35},
+        class_weight={"absent": 0.65 / absent, "present": 0.35 / present},
     )
     first, second, *leaves = tree.nodes
     assert isinstance(first, Split)

@@ -48,7 +48,7 @@ def learn_table() -> str:
     rows = []
     for kind in (DataOptions, LearnOptions):
         for each in options_of(kind).values():
-            if each.is_hidden or each.name in options_of(ReadOptions):
+            if each.name in options_of(ReadOptions):
                 continue
             own = algorithms(each.algorithms) or "all"
             is_there = each.in_database and each.algorithms != (C45,)

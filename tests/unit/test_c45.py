@@ -37,7 +37,7 @@ from treecompile.learning.c45.pessimistic_pruning import (
     last_largest,
     prune,
 )
-from treecompile.learning.costs import Costs
+from treecompile.learning.costs import worth_of
 from treecompile.learning.grow.draft import Splits
 from treecompile.learning.grow.segments import Segments
 from treecompile.learning.options import GrowthLimits
@@ -563,18 +563,10 @@ def test_groups_of_values() -> None:
         tree_of(table(many), C45Options(is_grouping=True))
 
 
-@pytest.mark.parametrize(
-    ("measure", "gain", "cost", "expected"),
-    [
-        ("eg2", 1.0, 3.0, 0.25),
-        ("cs-id3", 0.5, 2.0, 0.125),
-        ("idx", 0.5, 2.0, 0.25),
-    ],
-)
-def test_cost_measures(measure: str, gain: float, cost: float, expected: float) -> None:
+def test_gain_and_cost_are_combined_by_eg2() -> None:
     data = table({"a": ["x", "y"], "t": ["p", "q"]})
-    worth = Costs((("a", cost),), measure).measure_for(data.features)
-    assert worth(np.array([gain])) == pytest.approx([expected])
+    worth = worth_of([("a", 3.0)], data.features)
+    assert worth(np.array([1.0])) == pytest.approx([0.25])
 
 
 def test_a_cheap_column_is_preferred() -> None:
@@ -585,26 +577,15 @@ def test_a_cheap_column_is_preferred() -> None:
     }
     free = treecompile.learn(pd.DataFrame(columns), target="t", algorithm="c45")
     assert "exact" in free.show()
-    for measure in ("eg2", "cs-id3", "idx"):
-        model = treecompile.learn(
-            pd.DataFrame(columns),
-            target="t",
-            costs={"exact": 50.0, "cheap": 0.5},
-            cost_measure=measure,
-        )
-        assert "cheap" in model.show()
-        assert ("costs", "exact: 50.0, cheap: 0.5") in model.program.options
-    ignored = treecompile.learn(
-        pd.DataFrame(columns), target="t", costs={"exact": 50.0}, cost_weight=0.0
+    model = treecompile.learn(
+        pd.DataFrame(columns), target="t", costs={"exact": 50.0, "cheap": 0.5}
     )
-    assert "exact" in ignored.show()
+    assert "cheap" in model.show()
+    assert ("costs", "exact: 50.0, cheap: 0.5") in model.program.options
 
 
-@pytest.mark.parametrize("measure", ["eg2", "cs-id3", "idx"])
 @pytest.mark.parametrize("cost", [5e-324, 1.7976931348623157e308])
-def test_the_most_extreme_costs_decide_without_a_warning(
-    measure: str, cost: float
-) -> None:
+def test_the_most_extreme_costs_decide_without_a_warning(cost: float) -> None:
     columns = {
         "first": [*"aaaaaabbbbbb"],
         "second": [*"aaaaaabbbbbb"],
@@ -614,8 +595,6 @@ def test_the_most_extreme_costs_decide_without_a_warning(
         pd.DataFrame(columns),
         target="t",
         costs={"second": cost},
-        cost_measure=measure,
-        cost_weight=2.0,
     )
     assert ("second" in model.show()) == (cost < 1)
 
@@ -635,8 +614,6 @@ def test_the_most_extreme_costs_decide_without_a_warning(
         ),
         ({"prune": "some"}, "prune='some'"),
         ({"missing": "drop"}, "missing='drop'"),
-        ({"cost_measure": "x"}, "cost_measure='x': expected eg2 or cs-id3 or idx"),
-        ({"cost_weight": -1.0}, "cost_weight=-1.0"),
         ({"costs": {"outlook": 0.0}}, "costs: 'outlook' costs 0"),
         ({"costs": {"outlook": -2.0}}, "costs: 'outlook' costs -2"),
         ({"costs": {"outlok": 1.0}}, "costs: no column 'outlok'"),
@@ -717,7 +694,7 @@ def test_the_command_takes_every_option(tmp_path: Path) -> None:
     costs.write_text("column,cost\noutlook,2\n\n")
     out = tmp_path / "model.json"
     arguments = ["learn", str(data), "--target", "play", "-o", str(out)]
-    arguments += ["--costs", str(costs), "--cost-measure", "idx", "--cf", "0.5"]
+    arguments += ["--costs", str(costs), "--cf", "0.5"]
     arguments += ["--criterion", "gain", "--prune", "pessimistic", "--subset"]
     arguments += ["--missing", "majority"]
     result = CliRunner().invoke(main, arguments)

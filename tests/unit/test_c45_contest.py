@@ -7,7 +7,7 @@ import pytest
 
 from treecompile.learning.c45.bounded_gains import KnownGains, needed
 from treecompile.learning.c45.gain_ratio import FeatureChoice
-from treecompile.learning.costs import Costs
+from treecompile.learning.costs import worth_of
 
 
 def choice_of(rng: np.random.Generator, features: int) -> FeatureChoice:
@@ -61,7 +61,7 @@ def test_the_choice_is_that_of_exact_gains(seed: int) -> None:
 
 
 def test_costs_need_everything() -> None:
-    measure = Costs((("a", 2.0),), "eg2", 1.0).measure_for([])
+    measure = worth_of([("a", 2.0)], [])
     choice = FeatureChoice(np.full(2, True), 0.0, measure, True)
     low, high = np.zeros((1, 2)), np.array([[0.1, -np.inf]])
     nothing = np.zeros((1, 2), np.bool_)

@@ -89,7 +89,7 @@ def test_leaving_one_out() -> None:
     "options",
     [
         {"prune": "reduced-error", "validation_fraction": 0.3},
-        {"prune": "cost-complexity", "alpha": "1se", "alpha_folds": 4},
+        {"prune": "cost-complexity", "alpha": "1se"},
     ],
 )
 def test_pruning_happens_within_each_fold(options: dict[str, Any]) -> None:

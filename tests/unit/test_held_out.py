@@ -219,7 +219,7 @@ def test_the_validated_errors_are_as_defined(task: str, seed: int) -> None:
     """Prune the tree of every fold at every alpha, and predict row by row."""
     options: dict[str, Any] = {"algorithm": "cart", "min_leaf": 2}
     data, tree = grown(sample(seed, task), task, **options)
-    folds = fold_of(data, 5, seed, "--alpha-folds")
+    folds = fold_of(data, 5, seed, "--cv")
 
     def grow(part: np.ndarray) -> Tree:
         return grown_on(sample(seed, task).iloc[part], data)
@@ -336,7 +336,7 @@ def test_alpha_is_chosen_and_told() -> None:
     options: dict[str, Any] = {"algorithm": "cart", "prune": "cost-complexity"}
     full = treecompile.learn(frame, target="y", algorithm="cart", prune="none")
     small = treecompile.learn(frame, target="y", alpha="1se", **options)
-    large = treecompile.learn(frame, target="y", alpha="cv", alpha_folds=5, **options)
+    large = treecompile.learn(frame, target="y", alpha="cv", **options)
     assert small.n_leaves <= large.n_leaves < full.n_leaves
     kept = dict(small.program.options)
     assert kept["alpha"] == "1se"
@@ -369,18 +369,6 @@ def test_a_single_label_has_nothing_to_choose() -> None:
             "alpha='best': expected 0 or more, cv",
         ),
         ({"prune": "cost-complexity", "alpha": float("nan")}, "alpha=nan"),
-        (
-            {"prune": "cost-complexity", "alpha_folds": 5},
-            "is for alpha='cv' or alpha='1se'",
-        ),
-        (
-            {"prune": "cost-complexity", "alpha": "cv", "alpha_folds": 1},
-            "alpha_folds=1: expected 2 or more folds",
-        ),
-        (
-            {"prune": "cost-complexity", "alpha": "cv", "alpha_folds": 61},
-            "alpha_folds=61: .*no more than there are rows to learn from .60.",
-        ),
     ],
 )
 def test_what_is_refused(options: dict[str, Any], words: str) -> None:

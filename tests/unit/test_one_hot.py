@@ -44,7 +44,7 @@ def splits(tree: Tree) -> list[Split]:
 def test_the_tree_is_that_of_indicator_columns(seed: int, algorithm: str) -> None:
     frame = frame_of(seed, has_numbers=algorithm != "id3")
     options: dict[str, Any] = {"algorithm": algorithm, "prune": "none"}
-    tree = tree_of(frame, one_hot=True, **options)
+    tree = tree_of(frame, one_hot=["colour", "size"], **options)
     # The same by hand: a column for each value, in their order.
     wide = {}
     for name in frame.columns[:-1]:
@@ -113,7 +113,7 @@ def test_only_the_named_columns() -> None:
 @pytest.mark.parametrize("algorithm", ["c45", "cart"])
 def test_artefacts_give_the_same_answers(algorithm: str, to: str) -> None:
     model = treecompile.learn(
-        frame_of(2), target="y", algorithm=algorithm, one_hot=True, max_depth=4
+        frame_of(2), target="y", algorithm=algorithm, one_hot="colour", max_depth=4
     )
     assert model.verify(model.emit(to)).passed
 
@@ -127,9 +127,9 @@ def test_a_costly_column_costs_in_each_of_its_values() -> None:
         }
     )
     dear = treecompile.learn(
-        frame, target="y", algorithm="c45", one_hot=True, costs={"c": 1000.0}
+        frame, target="y", algorithm="c45", one_hot=["c", "d"], costs={"c": 1000.0}
     )
-    cheap = treecompile.learn(frame, target="y", algorithm="c45", one_hot=True)
+    cheap = treecompile.learn(frame, target="y", algorithm="c45", one_hot=["c", "d"])
     assert "c = " in cheap.show().splitlines()[0]
     assert "d = " in dear.show().splitlines()[0]
 
@@ -156,4 +156,4 @@ def test_too_many_categories_are_refused() -> None:
         {"c": [f"c{n}" for n in range(201)] * 2, "y": list("np") * 201}
     )
     with pytest.raises(TreecompileError, match="'c' has 201 categories, more than 200"):
-        treecompile.learn(frame, target="y", one_hot=True)
+        treecompile.learn(frame, target="y", one_hot="c", categorical="c")

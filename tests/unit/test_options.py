@@ -94,7 +94,7 @@ def test_the_types_of_keywords_are_those_declared(
     kind: type, name: str, option: Option
 ) -> None:
     types = get_type_hints(EmitKeywords if kind is EmitOptions else LearnKeywords)
-    if option.is_hidden or name in ("against", "templates"):  # paths
+    if name in ("against", "templates"):  # paths
         return
     assert types[option.keyword] == option.type
 
@@ -122,7 +122,6 @@ def in_words(option: Option) -> str:
 def test_an_option_of_another_algorithm_is_refused(algorithm: str) -> None:
     given: dict[str, Any] = {
         **{"cf": 0.1, "subset": True, "costs": {"wind": 2.0}, "max_leaves": 3},
-        **{"cost_measure": "idx", "cost_weight": 2.0},
     }
     for keyword, value in given.items():
         declared = LEARNING[keyword].algorithms
@@ -138,13 +137,6 @@ def test_an_option_of_another_algorithm_is_refused(algorithm: str) -> None:
             str(raised.value)
             == f"{name} is for algorithm={known}, not {algorithm}: leave it out"
         )
-
-
-def test_all_columns_one_hot_in_both_spellings() -> None:
-    one = treecompile.learn(TENNIS, target="play", one_hot=True)
-    other = treecompile.learn(TENNIS, target="play", one_hot_all=True)
-    assert one.sha256 == other.sha256
-    assert dict(one.program.options) == {"one_hot_all": True}
 
 
 # ---------------------------------------------------------------- emitting

@@ -267,22 +267,6 @@ def test_labels_of_other_types_are_named_by_their_text() -> None:
         assert by_label.nodes[0].stats.weights[place] == 2.0  # type: ignore[union-attr]
 
 
-def test_priors_are_the_shares_of_the_labels() -> None:
-    frame = random_frame(1, "cart", is_regression=False)
-    given = {"n": 0.2, "o": 0.5, "p": 0.3}
-    for algorithm in ("cart", "id3", "c45"):
-        here = frame if algorithm != "id3" else frame[["letter", "level", "y"]]
-        tree = tree_of(here, algorithm=algorithm, prior=given)
-        stats = tree.nodes[0].stats
-        assert isinstance(stats, ClassCounts)
-        expected = [len(frame) * share for share in given.values()]
-        assert stats.weights == pytest.approx(expected)
-    # The priors that the labels have change nothing.
-    shares = frame["y"].value_counts(normalize=True).to_dict()
-    plain = tree_of(frame, algorithm="cart")
-    same(tree_of(frame, algorithm="cart", prior=shares), plain, 1e-9)
-
-
 def test_quality_counts_rows_and_files_say_what_was_weighed(tmp_path: Path) -> None:
     frame = random_frame(1, "cart", is_regression=False).assign(w=2.5)
     model = treecompile.learn(frame, target="y", weights="w", class_weight={"n": 2})
@@ -383,19 +367,6 @@ def test_the_row_is_that_of_the_file() -> None:
             {"class_weight": "even"},
             "class_weight='even': expected a mapping or 'balanced'",
         ),
-        ({"prior": {"n": 1.0}}, "prior lacks the label 'p'"),
-        ({"prior": {"n": 0.5, "p": 0.6}}, "add up to 1.1: expected a sum of 1"),
-        ({"prior": {"n": 1.0, "p": 0}}, "prior={'p': 0}: expected a number above 0"),
-        ({"prior": {"n": 0.5, "q": 0.5}}, "prior: 'y' has no label 'q'"),
-        (
-            {"prior": {"n": 0.3, "p": 0.3, "q": 0.4}, "labels": "npq"},
-            "prior: no row has the label 'q'",
-        ),
-        (
-            {"prior": {"n": 0.5, "p": 0.5}, "class_weight": "balanced"},
-            "give one of them",
-        ),
-        ({"target": "w", "task": "regress", "prior": {"n": 1}}, "'w' is a number"),
         (
             {"target": "w", "task": "regress", "class_weight": "balanced"},
             "class_weight is for labels",
@@ -414,7 +385,6 @@ def test_what_is_refused(options: dict[str, Any], message: str) -> None:
         (["--class-weight", "n=x"], "'x' is not a number"),
         (["--class-weight", "n=1", "--class-weight", "n=2"], "'n' twice"),
         (["--class-weight", "n=1", "--class-weight", "balanced"], "not both"),
-        (["--prior", "n=.5", "--prior", "p=half"], "'half' is not a number"),
         (["--weights", "v"], "no column 'v'"),
     ],
 )

@@ -156,6 +156,7 @@ def test_every_door_speaks_python(tmp_path: Path) -> None:
 
 def test_notes_speak_python() -> None:
     frame = pd.DataFrame({"x": [f"k{n}" for n in range(60)], "y": ["a", "b"] * 30})
+    frame["z"] = range(0, 120, 2)
     model = treecompile.learn(frame, target="y")
     notes = "\n".join(model.notes)
     assert "(categorical='x' keeps it)" in notes

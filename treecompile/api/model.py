@@ -143,18 +143,14 @@ class Model:
         """
         return tuple(weakest_links(tree_of(self._single("alphas"))))
 
-    def rules(self, *, round: int | None = None) -> Model:
+    def rules(self) -> Model:
         """The same answers from an ordered list of simplified rules.
 
         Rules with the same answer that differ in one test are merged, and so are their
-        probabilities. `round` is the number of decimals of the answers, if they are
-        numbers.
+        probabilities.
         """
-        program = given = self._single("rules")
-        if round is not None:
-            program = pruning.with_rounded_answers(program, round)
-        made = pruning.simplify(program)
-        return Model(made, (), self._origin or given)
+        given = self._single("rules")
+        return Model(pruning.simplify(given), (), self._origin or given)
 
     def refer(self, *when: str, label: Label = "refer") -> Model:
         """The same model, but it refers some rows to a human instead of answering.

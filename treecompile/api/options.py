@@ -49,21 +49,15 @@ class LearnKeywords(DataKeywords, total=False):
     max_leaves: int | None
     chi2: float | None
     min_sse: float | None
-    round: int | None
     criterion: str
     prune: str
     alpha: float | str | None
-    alpha_folds: int
     cf: float
     missing: str
     subset: bool
     costs: Mapping[str, float] | None
-    cost_measure: str
-    cost_weight: float
-    one_hot: bool | str | Sequence[str]
-    one_hot_all: bool
+    one_hot: str | Sequence[str]
     class_weight: Mapping[Label, float] | str | None
-    prior: Mapping[Label, float] | None
     validation_fraction: float
     seed: int
     threads: int | None
@@ -90,12 +84,7 @@ class EmitKeywords(TypedDict, total=False):
 
 def keywords_of(*kinds: type) -> dict[str, Option]:
     """The options of some dataclasses, by their keywords."""
-    return {
-        each.keyword: each
-        for kind in kinds
-        for each in options_of(kind).values()
-        if not each.is_hidden
-    }
+    return {each.keyword: each for kind in kinds for each in options_of(kind).values()}
 
 
 def with_keywords(typed: type, *kinds: type) -> Callable[[F], F]:
@@ -126,10 +115,6 @@ def learn_options(
 ) -> tuple[DataOptions, LearnOptions]:
     """Check the names of the keywords, and sort them by what they are about."""
     values = _values(function, given, DataOptions, LearnOptions)
-    if given.get("class_weight") == BALANCED:
-        values |= {"class_weight": (), "balanced": True}
-    if given.get("one_hot") is True:
-        values |= {"one_hot": (), "one_hot_all": True}
     values = {k: spelled(k, v) if k in DECLARED else v for k, v in values.items()}
     columns = {key: values.pop(key) for key in options_of(DataOptions) if key in values}
     return DataOptions(as_name(target), **columns), LearnOptions(**values)
@@ -165,14 +150,16 @@ def _plain(option: Option, value: Any) -> Any:
     """A value as the dataclass has it: mappings and sequences become tuples."""
     if not isinstance(option.default, tuple):
         return as_name(value) if option.metavar == "COL" else value
-    if value is None or isinstance(value, bool):
+    if value is None:
         return ()
     if isinstance(value, Mapping):
         if option.name == "ordinal":
             return tuple((as_name(k), tuple(v)) for k, v in value.items())
         is_named = option.name == "costs"
         return tuple((as_name(k) if is_named else k, v) for k, v in value.items())
-    if option.name == "class_weight" and value != BALANCED:
+    if option.name == "class_weight":
+        if value == BALANCED:
+            return value
         raise OptionError(
             f"--class-weight {value!r}: expected a mapping or {BALANCED!r}"
         )

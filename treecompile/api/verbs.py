@@ -51,8 +51,8 @@ def learn(
     these are not read into memory.
 
     The options are those of `treecompile learn`. `ordinal` maps columns to their
-    categories, `costs` maps columns to numbers, `class_weight` (or "balanced") and
-    `prior` map labels to numbers, and `one_hot` may be True for all columns.
+    categories, `costs` maps columns to numbers, and `class_weight` maps labels to
+    numbers, or is "balanced".
 
     `refer` says when to refer a row to a human instead of answering it: see
     `Model.refer`.

@@ -75,7 +75,6 @@ def keywords() -> Mapping[str, Keyword]:
         each.flag: _keyword(each)
         for kind in kinds
         for each in options_of(kind).values()
-        if not each.is_hidden
     }
     return {**declared, **OTHERS}
 

@@ -165,13 +165,6 @@ def learn(
     "Prune as c4.5rules does, by the rows that the model was learned from.",
     group=PRUNING,
 )
-@value(
-    "--round",
-    "N",
-    "For numbers: round the predictions to N decimals.",
-    type=int,
-    group=PRUNING,
-)
 @declared(ReferOptions)
 @url_option
 @value(
@@ -197,7 +190,6 @@ def rules(
     model: str,
     validation: str | None,
     training: str | None,
-    round: int | None,
     refer: tuple[str, ...],
     refer_label: str | None,
     url: str,
@@ -252,10 +244,6 @@ def rules(
     )
     terminal = Terminal(quiet)
     program = read_single(model, "rules")
-    if round is not None:
-        if round < 0:
-            raise OptionError(f"--round {round}: expected 0 or more")
-        program = pruning.with_rounded_answers(program, round)
     made = pruning.simplify(program)
     notes: tuple[str, ...] = ()
     if rows is not None:

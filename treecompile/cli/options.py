@@ -47,7 +47,7 @@ def declared(kind: type, *names: str) -> Callable[[F], F]:
     """The options that a dataclass declares, or some of them, for click."""
     options = options_of(kind)
     shown = [options[name] for name in names or options]
-    return apply(*(_click_option(each) for each in shown if not each.is_hidden))
+    return apply(*map(_click_option, shown))
 
 
 def _click_option(each: Option) -> Callable[[F], F]:
@@ -139,8 +139,13 @@ def pairs(flag: str, texts: Iterable[str]) -> dict[str, str]:
     return result
 
 
-def _numbers(flag: str, texts: Iterable[str]) -> dict[str, float]:
-    """LABEL=NUMBER, each label once."""
+def _class_weight(texts: tuple[str, ...]) -> dict[str, float] | str:
+    """LABEL=NUMBER, each label once; or balanced."""
+    if texts == (BALANCED,):
+        return BALANCED
+    flag = "--class-weight"
+    if BALANCED in texts:
+        raise OptionError(f"{flag}: give weights or balanced, not both")
     found: dict[str, float] = {}
     for text in texts:
         ((name, number),) = pairs(flag, (text,)).items()
@@ -151,14 +156,6 @@ def _numbers(flag: str, texts: Iterable[str]) -> dict[str, float]:
         except ValueError:
             raise OptionError(f"{flag} {text!r}: {number!r} is not a number") from None
     return found
-
-
-def _class_weight(texts: tuple[str, ...]) -> dict[str, float] | str:
-    if BALANCED not in texts:
-        return _numbers("--class-weight", texts)
-    if len(texts) > 1:
-        raise OptionError("--class-weight: give weights or balanced, not both")
-    return BALANCED
 
 
 def _costs(path: str) -> dict[str, float]:
@@ -181,7 +178,6 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
     },
     "costs": _costs,
     "class_weight": _class_weight,
-    "prior": lambda texts: _numbers("--prior", texts),
     "alpha": _alpha,
     "columns": lambda texts: pairs("--column", texts),
     "types": lambda texts: pairs("--type", texts),

@@ -44,7 +44,7 @@ from treecompile.learning.options import (
     given_options,
 )
 from treecompile.learning.pruning import cost_complexity, smallest
-from treecompile.learning.weighting import odd_mean
+from treecompile.learning.weighting import check_class_weight, odd_mean
 from treecompile.measure.quality import Evaluation, with_quality
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Program, Training, Tree
@@ -153,11 +153,11 @@ def _check(run: TableRun, validation: Validation | None) -> None:
     check_task(options, run.algorithm, target, has_labels=has_labels)
     if weights and not has_labels:
         _refuse("--weights, for a target that is a number,")
-    is_weighted = weights or training.weighting_of(options)
+    is_weighted = weights or options.class_weight
     if is_weighted and options.prune == REDUCED_ERROR:
         _refuse(f"--prune {REDUCED_ERROR}, where rows have weights,")
     if not has_labels:
-        training.weighting_of(options).check(run.data)
+        check_class_weight(options.class_weight, run.data)
     if validation is not None:
         validation.check(target, run.schema.labels)
 
@@ -169,12 +169,12 @@ def _grown(run: TableRun) -> GrownTree:
     if is_multiway:
         schema = replace(schema, features=unordered(schema.features))
     criterion, notes = chosen(run.options, "criterion", run.algorithm), []
-    weighting = training.weighting_of(run.options)
-    is_weighted = bool(weighting or schema.weights)
+    class_weight = run.options.class_weight
+    is_weighted = bool(class_weight or schema.weights)
     if not schema.labels:
         target: TableTarget = NumberTarget(store, schema)
     elif is_weighted:
-        target = WeightedLabelTarget(store, schema, criterion, run.data, weighting)
+        target = WeightedLabelTarget(store, schema, criterion, run.data, class_weight)
         if target.mean is not None and run.options.chi2 is not None:
             notes = odd_mean(target.mean)
     else:

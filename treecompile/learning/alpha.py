@@ -46,6 +46,7 @@ from treecompile.model.arrays import Floats, Positions
 from treecompile.model.ir import Estimate, Tree
 from treecompile.tables.dataset import Dataset, take
 
+FOLDS = 10
 MOST_CELLS = 500_000  # rows x features with which ten more trees take some seconds
 
 
@@ -84,7 +85,7 @@ def rule_of(options: LearnOptions, algorithm: str, rows: int) -> str:
 
 def folds_of(data: Dataset, options: LearnOptions) -> Positions:
     """Assign folds to rows; in a large table only the first fold is ever left out."""
-    folds = fold_of(data, options.alpha_folds, options.seed, "--alpha-folds")
+    folds = fold_of(data, FOLDS, options.seed, "--alpha: folds")
     is_asked = options.alpha is not None
     if is_asked or len(data.y) * len(data.features) <= MOST_CELLS:
         return folds

@@ -6,9 +6,7 @@ from treecompile.learning.options import (
     ALGORITHMS,
     CART,
     COST_COMPLEXITY,
-    CV,
     DECLARED,
-    ONE_SE,
     REDUCED_ERROR,
     LearnOptions,
     chosen,
@@ -27,12 +25,6 @@ def check_options(options: LearnOptions, has_validation: bool = False) -> None:
             f"--alpha is for --prune cost-complexity, not {options.prune}: leave one of"
             " them out"
         )
-    chooses = options.alpha in (CV, ONE_SE) or not (options.prune or options.alpha)
-    if not chooses and is_given(options, "alpha_folds"):
-        raise OptionError(
-            "--alpha-folds is for --alpha cv or --alpha 1se: add one of them, or leave"
-            " --alpha-folds out"
-        )
     has_rows = has_validation or options.validation_fraction
     if options.prune == REDUCED_ERROR and not has_rows:
         raise OptionError(
@@ -48,13 +40,11 @@ def check_algorithm(options: LearnOptions, algorithm: str) -> None:
     if algorithm not in ALGORITHMS:
         known = sentence(ALGORITHMS)
         raise OptionError(f"--algorithm {algorithm!r}: expected {known}")
-    for name in ("alpha", "alpha_folds"):
-        prunes = chosen(options, "prune", algorithm) == COST_COMPLEXITY
-        if is_given(options, name) and not prunes:
-            raise OptionError(
-                f"{DECLARED[name].flag} is for --prune cost-complexity: add that, or"
-                f" leave {DECLARED[name].flag} out"
-            )
+    prunes = chosen(options, "prune", algorithm) == COST_COMPLEXITY
+    if options.alpha is not None and not prunes:
+        raise OptionError(
+            "--alpha is for --prune cost-complexity: add that, or leave --alpha out"
+        )
     for name, each in DECLARED.items():
         given = getattr(options, name)
         if given == each.default:

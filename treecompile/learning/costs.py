@@ -1,16 +1,14 @@
-"""Costs of knowing a feature's value, and measures that combine gain and cost."""
+"""Costs of knowing a feature's value, and how they combine with its gain."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
 
 import numpy as np
 
-from treecompile.learning.options import CS_ID3, EG2
 from treecompile.model.arrays import Floats
 from treecompile.model.errors import OptionError
 from treecompile.model.files import read_text
@@ -19,32 +17,18 @@ from treecompile.model.ir import Feature
 USUAL = 1.0  # the cost of a feature for which none is given
 
 
-@dataclass(frozen=True, slots=True)
-class Costs:
-    """The costs of some columns, and the measure in which they count."""
+def worth_of(
+    given: Sequence[tuple[str, float]], features: Sequence[Feature]
+) -> Callable[[Floats], Floats]:
+    """Return a function from gains (nodes x features) to worth, by the measure EG2."""
+    known = dict(given)
+    costs = np.array([known.get(feature.name, USUAL) for feature in features])
 
-    given: tuple[tuple[str, float], ...]
-    measure: str = EG2
-    weight: float = 1.0  # of the cost in EG2; 0 ignores it
+    def worth(gains: Floats) -> Floats:
+        result: Floats = (np.exp2(np.maximum(gains, 0.0)) - 1) / (costs + 1)
+        return result
 
-    def measure_for(self, features: Sequence[Feature]) -> Callable[[Floats], Floats]:
-        """Return a function from gains (nodes x features) to the worth of features."""
-        given = dict(self.given)
-        costs = np.array([given.get(feature.name, USUAL) for feature in features])
-
-        def worth(gains: Floats) -> Floats:
-            gains = np.maximum(gains, 0.0)
-            result: Floats
-            with np.errstate(over="ignore"):  # a tiny cost makes the worth infinite
-                if self.measure == EG2:
-                    result = (np.exp2(gains) - 1) / (costs + 1) ** self.weight
-                elif self.measure == CS_ID3:
-                    result = gains**2 / costs
-                else:
-                    result = gains / costs
-            return result
-
-        return worth
+    return worth
 
 
 def read_costs(path: str | Path) -> tuple[tuple[str, float], ...]:
@@ -72,7 +56,7 @@ def read_costs(path: str | Path) -> tuple[tuple[str, float], ...]:
 def check_costs(
     costs: Sequence[tuple[str, float]], columns: Sequence[str], target: str
 ) -> None:
-    """Refuse costs that no measure can use, and columns that do not exist."""
+    """Refuse costs that are not above 0, and columns that do not exist."""
     for name, cost in costs:
         if not (isfinite(cost) and cost > 0):
             raise OptionError(

@@ -53,8 +53,8 @@ class Expanded:
         return ir.Condition(index, op, value, when.missing)
 
 
-def expand(data: Dataset, names: Sequence[str], *, is_all: bool) -> Expanded:
-    """Expand the categorical features with these names, or all of them.
+def expand(data: Dataset, names: Sequence[str]) -> Expanded:
+    """Expand the categorical features with these names.
 
     Features with fewer than three categories stay as they are.
     """
@@ -63,9 +63,8 @@ def expand(data: Dataset, names: Sequence[str], *, is_all: bool) -> Expanded:
     origins: list[tuple[int, ir.Category | None]] = []
     pairs = zip(data.features, data.columns, strict=True)
     for index, (feature, column) in enumerate(pairs):
-        is_meant = is_all or feature.name in names
         count = len(feature.categories)
-        if not is_meant or feature.kind is not ir.Kind.CATEGORICAL or count < 3:
+        if feature.name not in names or count < 3:
             features.append(feature)
             columns.append(column)
             origins.append((index, None))

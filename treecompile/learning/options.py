@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from math import inf
-from typing import Any
+from typing import Any, TypeAlias
 
 from treecompile.model.ir import Label
 from treecompile.model.options import (
@@ -27,11 +27,10 @@ NONE, PESSIMISTIC, COST_COMPLEXITY = "none", "pessimistic", "cost-complexity"
 REDUCED_ERROR = "reduced-error"
 MAJORITY, FRACTIONAL = "majority", "fractional"
 CV, ONE_SE = "cv", "1se"  # ways to choose alpha
-EG2, CS_ID3, IDX = "eg2", "cs-id3", "idx"  # measures of gain and cost
-BALANCED = "balanced"  # class weights
+BALANCED = "balanced"  # a class weight
 
-# Numbers by label: the label itself, or the text that stands for it.
-LabelNumbers = tuple[tuple[Label, float], ...]
+# BALANCED, or numbers by label: the label itself, or the text that stands for it.
+ClassWeight: TypeAlias = tuple[tuple[Label, float], ...] | str
 
 LATER_PRUNINGS = (NONE, COST_COMPLEXITY, REDUCED_ERROR)
 USUAL_ALPHA = 0.01
@@ -114,15 +113,6 @@ class LearnOptions:
         least=0,
         group=GROWTH,
     )
-    round: int | None = option(
-        None,
-        "For numbers: round the predictions to N decimals, in the model itself.",
-        "N",
-        task=REGRESS,
-        least=0,
-        in_database=False,
-        group=GROWTH,
-    )
     criterion: str = option(
         "",
         "How splits are compared.",
@@ -157,13 +147,6 @@ class LearnOptions:
         expected="0 or more, cv or 1se",
         group=PRUNING,
     )
-    alpha_folds: int = option(
-        10,
-        "Number of folds for `--alpha cv` and `--alpha 1se`.",
-        "K",
-        in_database=False,
-        group=PRUNING,
-    )
     cf: float = option(
         0.25,
         "Confidence level of pessimistic pruning, above 0 and up to 1. A lower level"
@@ -196,22 +179,6 @@ class LearnOptions:
         algorithms=(C45,),
         group=WEIGHTS,
     )
-    cost_measure: str = option(
-        EG2,
-        "How gain and cost are combined.",
-        "NAME",
-        choices=(EG2, CS_ID3, IDX),
-        algorithms=(C45,),
-        group=WEIGHTS,
-    )
-    cost_weight: float = option(
-        1.0,
-        "Weight of the cost in `eg2`. 0 ignores the cost.",
-        "W",
-        algorithms=(C45,),
-        least=0,
-        group=WEIGHTS,
-    )
     one_hot: tuple[str, ...] = option(
         (),
         "Split this column by one category against the rest.",
@@ -220,30 +187,11 @@ class LearnOptions:
         in_database=False,
         group=GROWTH,
     )
-    one_hot_all: bool = option(
-        False,
-        "`--one-hot` for all categorical columns.",
-        in_database=False,
-        group=GROWTH,
-    )
-    class_weight: LabelNumbers = option(
+    class_weight: ClassWeight = option(
         (),
         "Weight of the rows with this label, 1 if not given; or `balanced`, to give all"
         " labels the same total weight.",
         "LABEL=W",
-        repeatable=True,
-        group=WEIGHTS,
-    )
-    balanced: bool = option(
-        False,
-        "`class_weight` is `balanced`.",
-        flag="--class-weight",
-        is_hidden=True,
-    )
-    prior: LabelNumbers = option(
-        (),
-        "The share of all rows that this label should have. Give it for every label.",
-        "LABEL=P",
         repeatable=True,
         group=WEIGHTS,
     )
@@ -341,8 +289,8 @@ def given_options(
         for entry in fields(options)
         if entry.name not in UNRECORDED and is_given(options, entry.name)
     }
-    for name in ("costs", "class_weight", "prior"):
-        if name in given:
+    for name in ("costs", "class_weight"):
+        if isinstance(given.get(name), tuple):
             given[name] = ", ".join(f"{key}: {each!r}" for key, each in given[name])
     if "one_hot" in given:
         given["one_hot"] = ", ".join(options.one_hot)

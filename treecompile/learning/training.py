@@ -15,7 +15,7 @@ from treecompile.learning.alpha import AlphaChoice, choose_alpha, folds_of, rule
 from treecompile.learning.c45 import learner as c45
 from treecompile.learning.c45.learner import C45Options
 from treecompile.learning.checks import check_algorithm, check_options, check_task
-from treecompile.learning.costs import Costs, check_costs
+from treecompile.learning.costs import check_costs
 from treecompile.learning.one_hot import expand
 from treecompile.learning.options import (
     C45,
@@ -35,13 +35,12 @@ from treecompile.learning.options import (
     given_options,
 )
 from treecompile.learning.pruning import cost_complexity, reduced_error
-from treecompile.learning.weighting import Weighting, odd_mean
+from treecompile.learning.weighting import check_class_weight, odd_mean, weighted
 from treecompile.measure.cases import Cases, has_answer
 from treecompile.measure.quality import measured, read_cases
 from treecompile.model.batch import Columns
 from treecompile.model.errors import DataError, OptionError
 from treecompile.model.ir import Program, Training, Tree
-from treecompile.model.rounding import rounded_tree
 from treecompile.tables.dataset import (
     Dataset,
     encode_answers,
@@ -120,8 +119,6 @@ def learn(
 
     tree, choice = grow_tree(training, algorithm, options, progress, to_prune_by)
     alpha = None if choice is None else choice.alpha
-    # The estimate is made with answers that are not rounded.
-    is_rounded = options.round is not None
     done = replace(
         program_of(tree),
         options=given_options(options, columns.weights, alpha),
@@ -129,7 +126,7 @@ def learn(
             whole.source,
             len(training.y),
             training.summaries(),
-            estimate=None if choice is None or is_rounded else choice.estimate,
+            estimate=None if choice is None else choice.estimate,
         ),
     )
     cases = Cases(training.columns, training.y)
@@ -147,7 +144,7 @@ def read_dataset(data: Source, columns: DataOptions, options: LearnOptions) -> D
     table = read_table(data, columns)
     check_costs(options.costs, table.names, columns.target)
     whole = make_dataset(table, columns)
-    weighting_of(options).check(whole)
+    check_class_weight(options.class_weight, whole)
     return whole
 
 
@@ -226,17 +223,6 @@ def grow_tree(
     """Grow and prune a tree; also return the choice of alpha, if there was one."""
     check_algorithm(options, algorithm)
     check_task(options, algorithm, data.target, has_labels=bool(data.labels))
-    tree, choice = _grow_and_prune(data, algorithm, options, progress, held_out)
-    return tree if options.round is None else rounded_tree(tree, options.round), choice
-
-
-def _grow_and_prune(
-    data: Dataset,
-    algorithm: str,
-    options: LearnOptions,
-    progress: Callable[[int], Progress],
-    held_out: HeldOut | None,
-) -> tuple[Tree, AlphaChoice | None]:
     prune = chosen(options, "prune", algorithm)
     rows = len(data.y)
     rule = rule_of(options, algorithm, rows)
@@ -249,11 +235,11 @@ def _grow_and_prune(
         assert held_out is not None
         columns, y, weights = held_out(tree)
         others = replace(data, columns=(), y=y, weights=weights)
-        weights = weighting_of(options).apply(others).weights
+        weights = weighted(others, options.class_weight).weights
         return reduced_error(tree, columns, y, weights), None
     if folds is not None:
         choice = choose_alpha(
-            weighting_of(options).apply(data),
+            weighted(data, options.class_weight),
             tree,
             lambda part: _grow(take(data, part), algorithm, options, tell),
             folds,
@@ -269,8 +255,8 @@ def _grow(
     data: Dataset, algorithm: str, options: LearnOptions, progress: Progress
 ) -> Tree:
     limits = limits_of(options, algorithm)
-    data = weighting_of(options).apply(data)
-    expanded = expand(data, options.one_hot, is_all=options.one_hot_all)
+    data = weighted(data, options.class_weight)
+    expanded = expand(data, options.one_hot)
     if algorithm == C45:
         tree = c45.learn(expanded.data, limits, progress, c45_options_of(options))
     else:
@@ -301,20 +287,15 @@ def limits_of(options: LearnOptions, algorithm: str) -> GrowthLimits:
 
 
 def c45_options_of(options: LearnOptions) -> C45Options:
-    costs = Costs(options.costs, options.cost_measure, options.cost_weight)
     return C45Options(
         is_ratio=options.criterion != "gain",
         is_pruning=chosen(options, "prune", C45) == PESSIMISTIC,
         cf=options.cf,
         is_fractional=chosen(options, "missing", C45) == FRACTIONAL,
         is_grouping=options.subset,
-        costs=costs if options.costs else None,
+        costs=options.costs,
     )
 
 
 def alpha_of(options: LearnOptions) -> float:
     return USUAL_ALPHA if options.alpha is None else float(options.alpha)
-
-
-def weighting_of(options: LearnOptions) -> Weighting:
-    return Weighting(options.class_weight, options.balanced, options.prior)

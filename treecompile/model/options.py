@@ -52,7 +52,6 @@ class Option:
     help: str  # whole sentences; code is in backticks
     metavar: str = ""  # N in --max-depth N
     flag: str = ""  # --as; by default made of the keyword
-    is_hidden: bool = False  # set through another option: no flag or keyword of its own
     keyword: str = ""  # in Python; by default the name of the field
     shown: str = ""  # the default in words, where it depends on something
     group: str = ""  # the heading of the help that it is under: "Pruning"

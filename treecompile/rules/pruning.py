@@ -11,14 +11,11 @@ from dataclasses import replace
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
 from treecompile.model import ir
-from treecompile.model.errors import OptionError
-from treecompile.model.rounding import rounded
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import SIMPLIFYING_PASSES, apply_rule_passes
 from treecompile.rules.passes.merge import merge
 from treecompile.rules.postprune.c45rules import c45rules
 from treecompile.rules.postprune.validation import prune_on_validation
-from treecompile.rules.referred_counts import uncounted
 from treecompile.tables.options import ReadOptions
 from treecompile.tables.read import Source, read_table
 
@@ -35,7 +32,7 @@ def silent(length: int) -> Callable[[int], None]:
 def simplify(program: ir.Program) -> ir.Program:
     """Return a program with fewer rules and the same answers; see `passes`."""
     rules = extract(program.body)
-    body = _as_round(apply_rule_passes(rules, SIMPLIFYING_PASSES), program)
+    body = apply_rule_passes(rules, SIMPLIFYING_PASSES)
     if program.body == body:
         return program
     training = program.training
@@ -43,26 +40,6 @@ def simplify(program: ir.Program) -> ir.Program:
         is_same = _decide_same(rules, body)
         training = _with_valid_tallies(training, len(body.rules) if is_same else None)
     return replace(program, body=body, training=training)
-
-
-def with_rounded_answers(program: ir.Program, digits: int) -> ir.Program:
-    """Return a program with the same decisions, and answers of `digits` decimals.
-
-    Its quality is dropped, because it was measured with other answers.
-    """
-    if program.body.labels:
-        raise OptionError("--round is for numbers: the model predicts labels")
-    options = {**dict(program.options), "round": digits}
-    body = rounded(program.body, digits)
-    return replace(uncounted(program), body=body, options=tuple(options.items()))
-
-
-def _as_round(rules: ir.RuleSet, program: ir.Program) -> ir.RuleSet:
-    """Round the answers like the program's; the default of the rules may be new."""
-    digits = dict(program.options).get("round")
-    made = rounded(rules, digits) if isinstance(digits, int) else rules
-    assert isinstance(made, ir.RuleSet)
-    return made
 
 
 def _decide_same(before: ir.RuleSet, after: ir.RuleSet) -> bool:
@@ -128,7 +105,6 @@ def pruned_rules(
         assert isinstance(cf, (int, float))
         body = c45rules(rules, cases, cf, progress=progress, tests=tests)
     options = {**dict(program.options), OPTION: how}
-    body = _as_round(body, program)
     training = program.training
     if training is not None:  # the estimate was that of the tree
         training = replace(training, estimate=None)

@@ -37,7 +37,6 @@ from treecompile.learning.training import Learned
 from treecompile.learning.training import learn as learn_tree
 from treecompile.model.batch import answers, shares
 from treecompile.model.errors import TreecompileError
-from treecompile.model.ir import Label
 from treecompile.rules.pruning import C45RULES, VALIDATION, prune_by, silent, simplify
 from treecompile.sklearn.frames import (
     checked_frame,
@@ -244,16 +243,12 @@ class TreeClassifier(_Weighted, _Classifier):
         chi2: float | None = None,
         prune: str | None = None,
         ccp_alpha: float | str | None = None,
-        alpha_folds: int = 10,
         cf: float = 0.25,
         missing: str | None = None,
         subset: bool = False,
-        one_hot: bool | Sequence[str] | None = None,
+        one_hot: Sequence[str] | None = None,
         costs: Mapping[str, float] | None = None,
-        cost_measure: str = "eg2",
-        cost_weight: float = 1.0,
         class_weight: Mapping[Any, float] | str | None = None,
-        prior: Mapping[Label, float] | None = None,
         validation_fraction: float = 0.0,
         random_state: Any = None,
     ) -> None:
@@ -267,16 +262,12 @@ class TreeClassifier(_Weighted, _Classifier):
         self.chi2 = chi2
         self.prune = prune
         self.ccp_alpha = ccp_alpha
-        self.alpha_folds = alpha_folds
         self.cf = cf
         self.missing = missing
         self.subset = subset
         self.one_hot = one_hot
         self.costs = costs
-        self.cost_measure = cost_measure
-        self.cost_weight = cost_weight
         self.class_weight = class_weight
-        self.prior = prior
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
@@ -303,9 +294,7 @@ class TreeRegressor(RegressorMixin, _Weighted, _Estimator):
         min_sse: float | None = None,
         prune: str | None = None,
         ccp_alpha: float | str | None = None,
-        alpha_folds: int = 10,
-        one_hot: bool | Sequence[str] | None = None,
-        round: int | None = None,
+        one_hot: Sequence[str] | None = None,
         validation_fraction: float = 0.0,
         random_state: Any = None,
     ) -> None:
@@ -317,9 +306,7 @@ class TreeRegressor(RegressorMixin, _Weighted, _Estimator):
         self.min_sse = min_sse
         self.prune = prune
         self.ccp_alpha = ccp_alpha
-        self.alpha_folds = alpha_folds
         self.one_hot = one_hot
-        self.round = round
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

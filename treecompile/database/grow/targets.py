@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -33,8 +32,9 @@ from treecompile.learning.grow.responses import (
     Response,
 )
 from treecompile.learning.grow.segments import Units
+from treecompile.learning.options import ClassWeight
 from treecompile.learning.pruning import TIE
-from treecompile.learning.weighting import Weighting
+from treecompile.learning.weighting import check_class_weight, label_factors
 from treecompile.model.arrays import Array, Floats, Mask, Positions
 from treecompile.tables.dataset import Dataset
 
@@ -230,20 +230,18 @@ class WeightedLabelTarget(LabelTarget):
         schema: Schema,
         criterion: str,
         data: Dataset,
-        weighting: Weighting,
+        class_weight: ClassWeight,
     ) -> None:
         super().__init__(store, schema, criterion)
         own, double = schema.weights, self.writer.double
         value = own.value if own else "1e0"
         counts, sums, is_whole = self._sums(value)
-        total, rows = float(sum(sums)), int(counts.sum())
+        rows = int(counts.sum())
         if own:
-            self.mean = total / rows
-        if weighting:
-            # To check labels, one row for each label that occurs is enough.
-            weighting.check(replace(data, y=np.flatnonzero(counts)))
-            of_labels = np.array([float(each) for each in sums])
-            factors = weighting.factors(data, counts, of_labels, total)
+            self.mean = float(sum(sums)) / rows
+        if class_weight:
+            check_class_weight(class_weight, data)
+            factors = label_factors(class_weight, data, counts)
             factor = self.by_label(map(double, factors.tolist()))
             value = f"({value} * {factor})" if own else factor
             _, sums, is_whole = self._sums(value)

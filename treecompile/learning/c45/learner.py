@@ -21,7 +21,7 @@ from treecompile.learning.c45.pessimistic_pruning import (
     finish_case_tree,
     prune,
 )
-from treecompile.learning.costs import Costs
+from treecompile.learning.costs import worth_of
 from treecompile.learning.grow.bin_counts import worth_bins
 from treecompile.learning.grow.rows import threads
 from treecompile.learning.options import GrowthLimits, Progress
@@ -42,7 +42,7 @@ class C45Options:
     cf: float = 0.25  # confidence level of pruning: a smaller one prunes more
     is_fractional: bool = True  # cases with a missing value are divided in training
     is_grouping: bool = False
-    costs: Costs | None = None
+    costs: tuple[tuple[str, float], ...] = ()  # of some columns
 
 
 def learn(
@@ -85,7 +85,7 @@ def choice_of(
     return FeatureChoice(
         counted_features(features, rows, is_grouping=options.is_grouping),
         limits.min_gain,
-        options.costs.measure_for(features) if options.costs else None,
+        worth_of(options.costs, features) if options.costs else None,
         options.is_ratio,
     )
 
