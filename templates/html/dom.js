@@ -4,7 +4,7 @@ const page = JSON.parse(document.getElementById("data").textContent);
 const isTree = page.nodes.length > 0;
 const classifies = page.labels.length > 0;
 // The generated functions and labels, which the script before this one declares.
-const decision = { predict, decide, explain, predictProba: classifies ? predictProba : null };
+const decision = { predict, decide, predictProba: classifies ? predictProba : null };
 const labelValues = classifies ? CLASSES : [];
 for (const feature of page.features) {
   if (feature.big) feature.values = feature.values.map(BigInt); // beyond 2 to the power of 53

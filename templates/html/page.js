@@ -5,8 +5,6 @@ showQuality();
 startTree();
 startRules();
 startTrying();
-showCheck();
-showChanges();
 showColumns();
 startReview();
 showSections();

@@ -1,4 +1,4 @@
-// What is known about the model: facts, quality, findings, changes, features.
+// What is known about the model: facts, quality, features.
 
 function described(term, text) {
   return [element("dt", null, term), element("dd", null, text)];
@@ -36,33 +36,6 @@ function qualityPart(part) {
 function showQuality() {
   const parts = page.quality.map(qualityPart);
   byId("quality-parts").append(...(parts.length ? parts : [element("p", null, "The quality of the rules was not measured.")]));
-}
-
-// ------------------------------------------------------------------ check and changes
-
-function exampleRow(row) {
-  return row ? [element("br"), "for example ", element("code", null, row)] : [];
-}
-
-function showCheck() {
-  const { summary, groups } = page.check;
-  const parts = summary.map((line) => element("p", null, line));
-  for (const group of groups) {
-    const items = group.findings.map((each) => element("li", null, each.text, ...exampleRow(each.row)));
-    parts.push(element("h3", null, group.title), element("ul", { class: "finding" }, ...items));
-    if (group.more) parts.push(element("p", { class: "hint" }, `and ${group.more} more`));
-  }
-  byId("check-parts").append(...parts);
-}
-
-function showChanges() {
-  if (!page.changes) return;
-  byId("changes").hidden = false;
-  const { summary, regions, more } = page.changes;
-  const items = regions.map((region) => element("li", null, `${region.old} → `, element("strong", null, region.new), ` where ${region.where}`, ...exampleRow(region.row)));
-  const parts = [...summary.map((line) => element("p", null, line)), element("ol", { class: "finding" }, ...items)];
-  if (more) parts.push(element("p", { class: "hint" }, `and ${more} more`));
-  byId("changes-parts").append(...parts);
 }
 
 function showColumns() {

@@ -1,4 +1,7 @@
 // A row to try: a form with an input for each feature, and what the model says.
+//
+// A place is what a feature has: {number}, {code} of a category, {other: true} for a
+// category that was never seen, or {missing: true}.
 
 const inputs = new Map(); // by the index of the feature
 const [MISSING, OTHER] = ["missing", "other"]; // values of a select; categories are numbers
@@ -41,6 +44,20 @@ function said(feature, place) {
   return feature.kind === "number" ? String(place.number) : feature.texts[place.code];
 }
 
+function valueAt(feature, place) {
+  if (place.missing) return null;
+  if (place.other) return feature.unseen;
+  return feature.kind === "number" ? place.number : feature.values[place.code];
+}
+
+function rowAt(places) {
+  const row = Object.create(null); // a column may be called __proto__
+  page.features.forEach((feature, index) => {
+    if (feature.used) row[feature.name] = valueAt(feature, places[index]);
+  });
+  return row;
+}
+
 // ------------------------------------------------------------------ what the model says
 
 function answerText(answer) {
@@ -79,37 +96,10 @@ function pathOf(rule, places) {
   return [...before, ...tests];
 }
 
-function decidedBy(rule, row) {
-  if (!rule) return [element("p", null, decision.explain(row))];
+function decidedBy(rule) {
   const link = element("button", { type: "button", class: "link", "data-rule": rule.place }, rule.id);
   const why = rule.rows ? ` (${support(rule)})` : ` (${rule.empty})`;
   return [element("p", null, "Decided by ", link, why)];
-}
-
-function change(found, places) {
-  return [...found.best.changes].map(([index, place]) => {
-    const feature = page.features[index];
-    return element("li", null, `${feature.shown}: `, element("s", null, said(feature, places[index])), " → ", element("strong", null, said(feature, place)));
-  });
-}
-
-function nearestOf(places, answer) {
-  const found = nearest(places, answer);
-  const box = element("div", { class: "nearest" }, element("h3", null, "Nearest change that alters the answer"));
-  if (found.best === null) {
-    box.append(element("p", null, found.complete ? "No change of these values alters the answer." : "None was found."));
-    return box;
-  }
-  const other = answerText(answerAfter(places, found.best.changes));
-  const button = element("button", { type: "button", id: "take" }, "Try this change");
-  button.addEventListener("click", () => {
-    for (const [index, place] of found.best.changes) put(index, place);
-    showRow();
-  });
-  box.append(element("p", null, `With ${quantity(found.best.count, "change")} the answer is `, element("strong", null, other),
-    found.complete ? "." : ". There may be a smaller change."),
-  element("ul", null, ...change(found, places)), button);
-  return box;
 }
 
 function showRow() {
@@ -124,16 +114,15 @@ function showRow() {
   const row = rowAt(places);
   const answer = decision.predict(row);
   const rule = ruleById.get(decision.decide(row));
-  const path = rule ? pathOf(rule, places) : [];
-  if (rule && rule.node >= 0) {
+  const path = pathOf(rule, places);
+  if (rule.node >= 0) {
     lightPath(rule.node);
     drawTree();
   }
   result.replaceChildren(
     element("p", { class: "answer", id: "answer" }, `${page.target} = ${answerText(answer)}`),
-    ...decidedBy(rule, row), ...[odds(row)].filter(Boolean),
-    ...(path.length ? [element("h3", null, "Path"), element("ol", { class: "path" }, ...path.map((step) => element("li", null, step)))] : []),
-    nearestOf(places, answer));
+    ...decidedBy(rule), ...[odds(row)].filter(Boolean),
+    ...(path.length ? [element("h3", null, "Path"), element("ol", { class: "path" }, ...path.map((step) => element("li", null, step)))] : []));
 }
 
 function startTrying() {

@@ -299,36 +299,3 @@ def test_the_quality_is_that_of_the_model(page: Browser) -> None:
         ".map((cells) => cells.map((cell) => Number(cell.textContent)))"
     )
     assert [*map(tuple, page.run(script))][-len(confusion) :] == [*confusion]
-
-
-OVERLAPPING = """
-TARGET play IN {no, yes}
-FEATURE heat NUMERIC
-R1: IF heat > 20 THEN yes
-R2: IF heat > 10 THEN no
-R3: IF heat > 30 THEN yes
-OTHERWISE no
-"""
-
-
-def test_a_list_shows_what_the_check_found(browser: Browser, tmp_path: Path) -> None:
-    (tmp_path / "a.rules").write_text(OVERLAPPING)
-    browser.show(treecompile.load(tmp_path / "a.rules"), tmp_path)
-    assert browser.run("return document.querySelector('#tree').hidden")
-    told = browser.text("#check-parts")
-    assert "R1 (yes) and R2 (no)" in told
-    assert "Shadowed" in told
-    assert '"heat"' in browser.text("#check-parts code")
-    assert browser.complaints() == []
-
-
-def test_the_difference_to_the_last_version_is_shown(
-    browser: Browser, tmp_path: Path
-) -> None:
-    old = treecompile.learn(PENGUINS, target="species", na_value="NA", max_depth=1)
-    old.save(tmp_path / "old.json")
-    browser.show(penguins(), tmp_path, against=tmp_path / "old.json")
-    assert "The answers differ in" in browser.text("#changes-parts")
-    assert browser.texts("#changes-parts li code")
-    browser.show(penguins(), tmp_path)
-    assert browser.run("return document.querySelector('#changes').hidden")

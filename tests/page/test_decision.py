@@ -109,16 +109,3 @@ def test_a_text_that_is_no_number_is_refused(
     assert field.get_attribute("aria-invalid") == "true"
     browser.fill(f"#value-{index}", "")
     assert browser.text("#answer").startswith("species = ")
-
-
-def test_the_nearest_change_alters_the_answer(
-    browser: Browser, tmp_path: Path, made: dict[str, treecompile.Model]
-) -> None:
-    browser.show(made["rules"], tmp_path)
-    for _ in range(4):
-        before = browser.text("#answer")
-        told = browser.text(".nearest p strong")
-        browser.click("#take")
-        after = browser.text("#answer")
-        assert after != before
-        assert after == f"species = {told}"

@@ -47,7 +47,6 @@ def model() -> treecompile.Model:
 def test_no_text_becomes_markup_or_script(
     browser: Browser, tmp_path: Path, model: treecompile.Model
 ) -> None:
-    model.save(tmp_path / "old.json")
     (tmp_path / "glossary.csv").write_text(
         "name,description,unit\n"
         '__proto__,<b>bold</b>,"<img src=x onerror=errors.push(1)>"\n'
@@ -55,7 +54,6 @@ def test_no_text_becomes_markup_or_script(
     browser.show(
         model,
         tmp_path,
-        against=tmp_path / "old.json",
         glossary=tmp_path / "glossary.csv",
     )
     assert len(browser.texts("#list .rule")) == len(HOSTILE)

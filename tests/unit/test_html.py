@@ -25,7 +25,7 @@ from treecompile.emit.html.lower import lower as lower_html
 from treecompile.emit.lowering import CompilerInput
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import read_target
-from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.errors import TargetError
 from treecompile.model.evidence import by_id
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,27 +191,6 @@ def test_too_many_rules_are_refused_with_what_to_do() -> None:
     source = CompilerInput(balanced(13), "", "", read_target("html"))
     with pytest.raises(TargetError, match=r"8,192 rules are too many .* --to markdown"):
         lower_html(source, EmitOptions())
-
-
-def test_only_the_page_compares_with_the_last_version(
-    model: treecompile.Model,
-) -> None:
-    with pytest.raises(OptionError, match="against is for html, not sql"):
-        model.emit("sql", against="old.json")
-
-
-def test_the_last_version_must_be_a_model_of_the_same_target(
-    model: treecompile.Model, tmp_path: Path
-) -> None:
-    other = treecompile.learn(TENNIS, target="wind")
-    other.save(tmp_path / "other.json")
-    with pytest.raises(OptionError, match="predict different columns"):
-        model.emit("html", against=tmp_path / "other.json")
-    model.save(tmp_path / "model.json")
-    args = ("emit", str(tmp_path / "model.json"), "--to", "html", "--against")
-    result = cli(*args, str(tmp_path / "absent.json"))
-    assert result.exit_code == 2
-    assert "absent.json" in result.stderr
 
 
 def test_the_title_is_text(tmp_path: Path) -> None:

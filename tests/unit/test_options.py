@@ -94,7 +94,7 @@ def test_the_types_of_keywords_are_those_declared(
     kind: type, name: str, option: Option
 ) -> None:
     types = get_type_hints(EmitKeywords if kind is EmitOptions else LearnKeywords)
-    if name in ("against", "templates"):  # paths
+    if name == "templates":  # a path
         return
     assert types[option.keyword] == option.type
 
@@ -145,10 +145,9 @@ VALUES: dict[str, Any] = {
     **{"dialect": "duckdb", "form": "select", "table": "t"},
     **{"name": "n", "output": "rule", "label": "yes", "columns": {"wind": "w"}},
     **{"alias": "a", "comments": False, "glossary": "glossary.csv"},
-    "against": "m.json",
 }
 OWN = {"python": set(), "markdown": {"glossary"}, "rules": set()}
-OWN["html"] = {"glossary", "against"}
+OWN["html"] = {"glossary"}
 OWN["sql"] = set(VALUES) - OWN["html"]
 
 

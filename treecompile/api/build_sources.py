@@ -73,14 +73,11 @@ def read_forest(
     return model
 
 
-def refuse_for_forests(declining: ReferOptions, against: object) -> None:
-    given = {"--refer": declining.refer, "--against": against}
-    for flag, value in given.items():
-        if value:
-            raise OptionError(
-                f"{flag} needs one tree or rules, and the model is a forest: leave it"
-                " out, or learn one tree from its answers"
-            )
+def refuse_for_forests(declining: ReferOptions) -> None:
+    if declining.refer:
+        raise OptionError(
+            "--refer needs one tree or rules, and the model is a forest: leave it out"
+        )
 
 
 def _reading(

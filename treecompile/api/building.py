@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
-from treecompile.api import emitting
 from treecompile.api.build_sources import (
     learned_model,
     read_forest,
@@ -31,6 +30,7 @@ from treecompile.api.rows import (
     Silent,
     referred,
 )
+from treecompile.emit import compiler
 from treecompile.emit.compiler import Artefact
 from treecompile.emit.options import LAYOUTS, check_choice, emit_options
 from treecompile.emit.sql.dialect import read_dialect
@@ -102,7 +102,6 @@ def build(
     url: str = "",
     glossary: str | Path | None = None,
     full: bool = False,
-    against: str | Path = "",
     templates: str | Path = "",
     verify: bool = True,
     estimate: bool = True,
@@ -127,7 +126,7 @@ def build(
     predict.py and predict.sql, `dialect` and `columns` to predict.sql, as in
     `Model.emit`. The artefacts are verified before anything is written, the SQL on the
     engine of its dialect and on every other `engine`; `url` is the address of a server
-    among them. `glossary`, `full`, `against` and `templates` are as for
+    among them. `glossary`, `full` and `templates` are as for
     `Model.emit`.
 
     With `estimate`, the quality on new rows is estimated by cross-validation if that
@@ -138,7 +137,7 @@ def build(
     """
     is_forest = holds_forest(data)
     paths = paths_in(out, is_forest=is_forest)
-    inputs = (data, validation, rows, glossary, against, templates)
+    inputs = (data, validation, rows, glossary, templates)
     check_outputs(paths.values(), inputs, force=force)
     own = read_dialect(dialect)
     others = [name for name in dict.fromkeys(several(engine)) if name != own.engine]
@@ -152,7 +151,7 @@ def build(
     given = {name: value for name, value in learning.items() if value is not None}
     told = {**given, **options}
     if is_forest:
-        refuse_for_forests(declining, against)
+        refuse_for_forests(declining)
         model = read_forest(data, told, rows, feedback)
     elif isinstance(data, (str, Path)) and holds_model(data):
         model = read_model(data, told, rows, feedback)
@@ -171,7 +170,7 @@ def build(
 
     def emitted(to: str, **options: Any) -> Artefact:
         chosen = emit_options(to, {"templates": templates, **options})
-        return emitting.emit(program, to, chosen)
+        return compiler.emit(program, to, chosen)
 
     python = emitted("python", layout=layout)
     in_sql = partial(emitted, "sql", layout=layout, columns=columns)
@@ -179,7 +178,7 @@ def build(
     document = emitted("markdown", **said, full=full)
     page = None
     if isinstance(program, Program):
-        page = _page(partial(emitted, "html", **said, against=against), feedback)
+        page = _page(partial(emitted, "html", **said), feedback)
     for warning in (*sql.warnings, *document.warnings):
         feedback.tell(f"Warning: {warning}")
     feedback.notes((*python.notes, *sql.notes, *document.notes))

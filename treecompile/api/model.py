@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from treecompile.api import emitting, rows
+from treecompile.api import rows
 from treecompile.api.explanation import Explanation, explanation
 from treecompile.api.inputs import (
     Row,
@@ -29,6 +29,7 @@ from treecompile.api.options import (
 )
 from treecompile.api.rows import Data
 from treecompile.api.wording import all_spoken, in_python
+from treecompile.emit import compiler
 from treecompile.emit.options import EmitOptions, emit_options
 from treecompile.inspect import check as inspect_check
 from treecompile.inspect.check import Check
@@ -219,11 +220,10 @@ class Model:
         surrounding query; and whether there are `comments`.
 
         For Markdown and HTML: the `glossary`, a CSV file with name, description and
-        unit. For HTML:
-        `against`, the model file of an earlier version to compare with.
+        unit.
         """
         chosen = emit_options(to, options)
-        return emitting.emit(self.any_program, to, chosen, self.sha256).text
+        return compiler.emit(self.any_program, to, chosen, self.sha256).text
 
     @overload
     def predict(self, data: Row, **reading: Unpack[ReadKeywords]) -> Label: ...

@@ -79,7 +79,6 @@ class EmitKeywords(TypedDict, total=False):
     templates: str | Path
     glossary: str | Path | None
     full: bool
-    against: str | Path
 
 
 def keywords_of(*kinds: type) -> dict[str, Option]:

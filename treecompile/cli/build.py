@@ -25,7 +25,7 @@ from treecompile.rules.options import ReferOptions
 # The options of `build` that are not for learning.
 EMITTING = (
     *("layout", "dialect", "columns"),
-    *("glossary", "full", "against", "templates"),
+    *("glossary", "full", "templates"),
 )
 
 

@@ -67,7 +67,6 @@ def emit(
 
     Options that the target does not have are refused.
     """
-    from treecompile.api import emitting
     from treecompile.cli.terminal import (
         STANDARD_OUTPUT,
         Terminal,
@@ -75,6 +74,7 @@ def emit(
         output,
         read_model,
     )
+    from treecompile.emit import compiler
     from treecompile.model.files import write_texts
     from treecompile.verify.dbt_tests import unit_tests
 
@@ -90,7 +90,7 @@ def emit(
     program = read_model(model)
     if url:
         chosen = _with_types(program, url, chosen)
-    artefact = emitting.emit(program, target, chosen)
+    artefact = compiler.emit(program, target, chosen)
     terminal.tell(*(f"Warning: {warning}" for warning in artefact.warnings))
     terminal.notes(artefact.notes)
     if path is None:

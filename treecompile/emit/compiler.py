@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from treecompile import __version__
 from treecompile.emit import code
 from treecompile.emit.html import lower as html
-from treecompile.emit.html.facts import ReviewFacts
 from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.lowering import (
     CompilerInput,
@@ -67,11 +66,10 @@ def emit(
     target: str = "python",
     options: EmitOptions = EmitOptions(),
     identity: str = "",
-    facts: ReviewFacts | None = None,
 ) -> Artefact:
     """Compile a program for a target.
 
-    `identity` is its SHA-256, if already known. `facts` are for a review page.
+    `identity` is its SHA-256, if already known.
     """
     description = read_target(target)
     lower = _lowering(description)
@@ -83,7 +81,7 @@ def emit(
             forest = ForestInput(program, identity, __version__, description)
             lowered = lower_forest(forest, options)
         else:
-            source = CompilerInput(program, identity, __version__, description, facts)
+            source = CompilerInput(program, identity, __version__, description)
             lowered = lower(source, options)
         text = render(description, lowered.strings, options.templates)
     if 0 < description.longest < len(text):

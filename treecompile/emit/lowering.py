@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING
 
-from treecompile.emit.html.facts import ReviewFacts
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import Target
 from treecompile.model import ir, words
@@ -31,7 +30,6 @@ class CompilerInput:
     sha256: str  # of the program, which the artefact carries
     version: str  # of treecompile
     target: Target
-    facts: ReviewFacts | None = None  # for the review page, which cannot find them out
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,14 +166,6 @@ class EmitOptions:
         targets=MARKDOWN,
         group=IN_DOCUMENT,
     )
-    against: str = option(
-        "",
-        "The model file of an earlier version: the review page shows where the answers"
-        " differ.",
-        "OLD",
-        targets=HTML,
-        group=IN_DOCUMENT,
-    )
 
 
 def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
@@ -187,9 +179,8 @@ def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
         values["columns"] = dict(values["columns"])
     if "types" in values:
         values["types"] = dict(values["types"])
-    for name in ("templates", "against"):
-        if name in values:
-            values[name] = str(values[name])
+    if "templates" in values:
+        values["templates"] = str(values["templates"])
     return EmitOptions(**values)
 
 

@@ -16,7 +16,6 @@ from treecompile.model.evidence import Evidence, by_id, of_nodes
 from treecompile.model.paths import leaves_below, rule_ids
 from treecompile.model.semantics import asks_presence, conditions, required_features
 from treecompile.model.words import Rounding
-from treecompile.regions.region import FIRST, UNSEEN, Interval, Region, rule_regions
 from treecompile.regions.space import example, unseen
 
 Json = dict[str, Any]
@@ -35,7 +34,6 @@ def features(program: ir.Program, glossary: Glossary) -> list[Json]:
     """Return each feature, as the form for a row needs it."""
     body, training = program.body, program.training
     tested = set(required_features(body))
-    cuts = _cuts(body)
     found = []
     for index, feature in enumerate(body.features):
         entry = glossary.get(feature.name, NO_ENTRY)
@@ -52,8 +50,6 @@ def features(program: ir.Program, glossary: Glossary) -> list[Json]:
             "kind": "number" if feature.kind is ir.Kind.NUMERIC else "category",
         }
         if feature.kind is ir.Kind.NUMERIC:
-            middle = 0.0 if low is None or high is None else low / 2 + high / 2
-            made |= {"cuts": sorted(cuts.get(index, ())), "middle": middle}
             made |= {"low": low, "high": high}
         else:
             big = is_large(feature.categories)
@@ -61,16 +57,6 @@ def features(program: ir.Program, glossary: Glossary) -> list[Json]:
             made |= {"values": values, "big": big, "unseen": unseen(feature)}
             made |= {"texts": [words.value(c) for c in feature.categories]}
         found.append(made)
-    return found
-
-
-def _cuts(body: ir.Body) -> dict[int, set[float]]:
-    """Return the thresholds of each numeric feature."""
-    found: dict[int, set[float]] = {}
-    for test in conditions(body):
-        numeric = body.features[test.feature].kind is ir.Kind.NUMERIC
-        if numeric and isinstance(test.value, float) and isfinite(test.value):
-            found.setdefault(test.feature, set()).add(test.value)
     return found
 
 
@@ -119,16 +105,11 @@ class RuleData:
 
     def rule(self, rule: ir.Rule) -> Json:
         groups = words.by_feature(rule.conditions)
-        regions = rule_regions(rule, self.rules.features)
         return {
             "id": rule.id,
             "said": words.answer(rule.value, self.rules.labels),
             "answer": answer_code(rule.value, self.rules.labels),
             "tests": [self.test(group) for group in groups],
-            "regions": [
-                _region(index, self.rules.features[index], region)
-                for index, region in regions.items()
-            ],
             "node": self.leaves.get(rule.id, -1),
             "otherwise": "Always." if self.leaves else "If no other rule holds.",
             "empty": "no row in training comes here",
@@ -163,22 +144,6 @@ def _apart(
 def answer_code(value: ir.Label, labels: Sequence[ir.Label]) -> float:
     """Return the position of a label, or the number that is the answer."""
     return labels.index(value) if labels else float(value)
-
-
-def _region(index: int, feature: ir.Feature, region: Region) -> Json:
-    """Return what a rule accepts of a feature: an interval of numbers, or codes."""
-    made: Json = {"feature": index, "missing": region.missing}
-    if feature.kind is ir.Kind.NUMERIC:
-        assert isinstance(region, Interval)
-        low, high = (x if isfinite(x) else None for x in (region.low, region.high))
-        return made | {"low": low, "high": high, "known": region.has_known}
-    if isinstance(region, Interval):
-        ranks = range(len(feature.categories))
-        codes = [rank for rank in ranks if region.low < rank <= region.high]
-        return made | {"codes": codes, "other": region.missing}
-    bits = region.bits >> FIRST
-    codes = [code for code in range(len(feature.categories)) if bits >> code & 1]
-    return made | {"codes": codes, "other": bool(region.bits & UNSEEN)}
 
 
 def figures(known: Evidence) -> Json:

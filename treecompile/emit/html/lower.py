@@ -11,12 +11,11 @@ import hashlib
 import json
 import re
 from base64 import b64encode
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 
 from treecompile.emit.html import data, report
-from treecompile.emit.html.facts import NOT_CHECKED
 from treecompile.emit.javascript.lower import decision_script
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
@@ -29,7 +28,7 @@ from treecompile.model.paths import leaf_count
 from treecompile.rules.extract import flatten
 
 MOST_RULES = 5_000  # rules that a browser can hold on one page
-SCRIPTS = ("dom", "review", "tree", "rules", "nearest", "try", "report", "page")
+SCRIPTS = ("dom", "review", "tree", "rules", "try", "report", "page")
 # Text that ends or changes a script element, whatever it means in JavaScript.
 MARKUP = re.compile(r"<(?=/|!--|script)", re.IGNORECASE)
 
@@ -73,7 +72,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 
 def page_data(source: CompilerInput, options: EmitOptions, title: str) -> data.Json:
-    program, facts = source.program, source.facts or NOT_CHECKED
+    program = source.program
     body, glossary = program.body, options.glossary
     rules = flatten(body)
     places = {rule.id: n for n, rule in enumerate(data.listed(body, rules))}
@@ -95,8 +94,6 @@ def page_data(source: CompilerInput, options: EmitOptions, title: str) -> data.J
         "nodes": data.nodes(program, places),
         "tree_note": _tree_note(program),
         "quality": report.quality(program),
-        "check": asdict(facts.check),
-        "changes": asdict(facts.changes) if facts.changes else None,
         "columns": report.columns(program, glossary),
     }
 
