@@ -78,14 +78,12 @@ def check(
     model: Program,
     rows: list[Row],
     number_type: str = "",
-    declared: str = "",
 ) -> None:
     database = DATABASES[engine]()
     rows = [row for row in rows if can_hold(database.dialect, row)]
     decided = outcomes(model.body)
     expected = [decided[decider(model.body, row)].value for row in rows]
-    types = {"x": declared} if declared else {}
-    options = EmitOptions(dialect=database.dialect.key, types=types)
+    options = EmitOptions(dialect=database.dialect.key)
     text = emit(model, "sql", options).text
     found = run_sql(text, model.body.features, rows, database, number_type=number_type)
     assert found == expected
@@ -176,18 +174,3 @@ def test_decimals_beside_a_threshold(engine: str) -> None:
     rows: list[Row] = [(Decimal(text),) for text in texts]  # type: ignore[misc]
     name = DATABASES[engine]().dialect.number_types.decimal
     check(engine, model, rows, name)
-
-
-@pytest.mark.parametrize("engine", DATABASES)
-def test_columns_of_declared_types(engine: str) -> None:
-    """Without a cast, and for integers with thresholds that are integers."""
-    random = Random(11)
-    cuts = [round(random.uniform(-99, 99), random.randint(0, 2)) for _ in range(60)]
-    model = chain([*cuts, 2.0**53 - 1, 2.0**53, 2.0**53 + 2, 2.0**60, -(2.0**53)])
-    whole = DATABASES[engine]().dialect.number_types.whole
-    near = (-2, -1, 0, 1, 2, 63, 64, 65)
-    values = {int(cut) + n for cut in (*cuts, 2.0**53, 2.0**60) for n in near}
-    rows: list[Row] = [(None,), *((value,) for value in sorted(values))]
-    check(engine, model, rows, whole, declared="integer")
-    doubles = chain([*SPECIAL, *cuts])
-    check(engine, doubles, edges(doubles), declared="double")

@@ -96,7 +96,7 @@ def others(answer: str, answers: Sequence[str]) -> str:
 
 def column_of(feature: Feature, dialect: Dialect) -> str:
     """The name of a column, as artefacts write it."""
-    return Quoting(dialect, dialect.names.identifiers).name(feature.name)
+    return Quoting(dialect, bare=True).name(feature.name)
 
 
 def sql_mutants(program: Program, text: str, dialect: Dialect) -> list[Mutant]:

@@ -190,7 +190,6 @@ def test_the_artefact_and_a_note_say_which_was_taken() -> None:
         EmitOptions(output="probability"),
         EmitOptions(form="view", table="t"),
         EmitOptions(form="select", table="t", output="label,probability,rule"),
-        EmitOptions(dialect="duckdb", form="function"),
         EmitOptions(dialect="duckdb", form="dbt", table="t", output="label,rule"),
     ],
     ids=lambda each: f"{each.dialect} {each.form} {each.output}",

@@ -144,7 +144,7 @@ def test_an_option_of_another_algorithm_is_refused(algorithm: str) -> None:
 VALUES: dict[str, Any] = {
     **{"dialect": "duckdb", "form": "select", "table": "t"},
     **{"name": "n", "output": "rule", "label": "yes", "columns": {"wind": "w"}},
-    **{"alias": "a", "comments": False, "glossary": "glossary.csv"},
+    **{"comments": False, "glossary": "glossary.csv"},
 }
 OWN = {"python": set(), "markdown": {"glossary"}, "rules": set()}
 OWN["html"] = {"glossary"}

@@ -20,6 +20,7 @@ from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql import forms, lower
 from treecompile.emit.sql.dialect import Dialect, DialectSteps, read_dialect
 from treecompile.emit.sql.forms import Steps
+from treecompile.emit.sql.text import Quoting, column_names
 from treecompile.model import words
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Condition, Feature, Kind, Op, Program, ValueType
@@ -36,10 +37,10 @@ def steps(
     """The steps of a query, and its lines."""
     asked = EmitOptions(form="select", table="t", **options)  # type: ignore[arg-type]
     body = program.body
-    columns = forms.references(body, dialect, asked)
+    columns = column_names(body, Quoting(dialect, bare=True), asked.columns)
     said = words.evidence_by_id(program) if asked.comments else {}
     made = lower.in_steps(body, dialect, columns, asked, said)
-    return made, forms.statement(made, body, dialect, asked)
+    return made, forms.statement(made, dialect, asked)
 
 
 def typing(dialect: Dialect = DUCKDB, first: int = 1) -> Dialect:
@@ -70,13 +71,13 @@ FROM decided;"""
 
 
 def test_columns_are_typed_first_where_that_pays() -> None:
-    _, lines = steps(stump(0.5, missing=True), typing(), alias="a b", comments=False)
+    _, lines = steps(stump(0.5, missing=True), typing(), comments=False)
     assert "\n".join(lines) == """\
 WITH typed AS (
   SELECT
-    "a b".*,
-    NULLIF(CAST("a b".x AS DOUBLE), 'NaN') AS tc_x
-  FROM t "a b"
+    *,
+    NULLIF(CAST(x AS DOUBLE), 'NaN') AS tc_x
+  FROM t
 )
 SELECT
   * EXCLUDE (tc_x),
@@ -88,10 +89,10 @@ FROM typed;"""
 
 
 def test_typed_columns_and_the_rule_are_two_steps() -> None:
-    made, lines = steps(every_type(), typing(), output="rule,label", alias="a")
+    made, lines = steps(every_type(), typing(), output="rule,label")
     text = "\n".join(lines)
     assert [*made.stages["typed"]] == ["tc_number", "tc_text", "tc_grade"]
-    assert made.stages["typed"]["tc_text"] == ["a.text COLLATE C"]
+    assert made.stages["typed"]["tc_text"] == ["text COLLATE C"]
     assert "),\ndecided AS (\n  SELECT\n    *,\n" in text
     assert "WHEN code IN (1, 2) THEN 3 /* R3: 3 of 3 cases */" in text
     assert "\n  FROM typed\n)\nSELECT\n" in text
@@ -152,9 +153,6 @@ CROSS JOIN LATERAL (
   OFFSET 0
 ) AS decided;
 """
-    text = emit(stump(0.5), "sql", replace(options, form="dbt", alias="a")).text
-    assert text.startswith("SELECT\n  a.*,\n")
-    assert 'FROM {{ ref("t") }} a\nCROSS JOIN LATERAL (\n' in text
     text = emit(stump(0.5), "sql", replace(options, form="dbt")).text
     assert text.startswith("SELECT\n  input_rows.*,\n")
     assert 'FROM {{ ref("t") }} input_rows\n' in text
@@ -177,7 +175,7 @@ def test_what_has_no_steps(output: str) -> None:
     made, lines = steps(stump(0.5), SQLITE, output=output)
     assert made.stages == {}
     assert lines[0] == "SELECT"
-    columns = forms.references(stump(0.5).body, DUCKDB, EmitOptions())
+    columns = column_names(stump(0.5).body, Quoting(DUCKDB, bare=True), {})
     made = lower.in_steps(stump(0.5).body, typing(), columns, EmitOptions())
     assert made.stages == {}
 
@@ -215,8 +213,6 @@ def test_helpers_have_names_that_no_feature_has() -> None:
     assert [*made.stages["decided"]] == ["tc_tc_rule"]
     renamed = steps(numbers("x"), typing(), columns={"x": "tc_rule"})[0]
     assert [*renamed.stages["typed"]] == ["tc_tc_x"]
-    upper = steps(numbers("x"), typing(), identifiers="upper")[0]
-    assert [*upper.stages["typed"]] == ["TC_X"]
 
 
 @pytest.mark.parametrize("table", ["typed", "decided", 'main."Decided"', "typed_"])

@@ -416,16 +416,6 @@ def test_long_lists_are_divided_for_oracle() -> None:
         assert text.endswith(') OR "text" IS NULL)')
 
 
-def test_blanks_around_an_output_do_not_matter() -> None:
-    program = on_text("a", labels=(1, 2))  # labels that are not text, unlike rule ids
-    plain, blank = (
-        sql(program, "postgres", form="function", output=output)
-        for output in ("rule", " rule ")
-    )
-    assert "RETURNS TEXT" in plain.upper()
-    assert blank.partition("*/")[2] == plain.partition("*/")[2]
-
-
 def test_an_unknown_dialect_is_told_the_nearest() -> None:
     for wrong, near in (
         ("mysq", "'mysql'"),

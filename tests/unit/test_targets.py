@@ -219,7 +219,7 @@ def ours(tmp_path: Path, section: str, line: str) -> str:
         ("conditions", f'above = "{"x" * 9999}"', ": longer than 4,000 characters"),
         ("columns", 'number = "{x}"', "number = '{x}' has {x}: choose from {}"),
         ("columns", "number = 1", "[columns]: 'number' is 1: expected text"),
-        ("sums", 'naming = "{answer}"', "expected {shares} exactly once"),
+        ("forests", 'naming = "{answer}"', "expected {sums} exactly once"),
         ("", 'key = "x"', "ours.toml: unknown key 'key'"),
         ("", "names = 1", "'names' is 1: expected a section"),
     ],

@@ -71,19 +71,6 @@ def test_a_module_gives_everything() -> None:
             claim(numeric(), text, **options)
 
 
-def test_how_names_are_written_is_in_the_first_line_too() -> None:
-    text = sql(identifiers="quoted")
-    assert claim(numeric(), sql()).identifiers == ""
-    assert claim(numeric(), text).identifiers == "quoted"
-    assert claim(numeric(), text, identifiers="upper").identifiers == "upper"
-    assert claim(numeric(), sql(), identifiers="upper").identifiers == "upper"
-    with pytest.raises(OptionError, match="^--identifiers 'loud'"):
-        claim(numeric(), text, identifiers="loud")
-    module = emit(numeric(), "python").text
-    with pytest.raises(OptionError, match="--identifiers is for SQL: leave it out"):
-        claim(numeric(), module, identifiers="upper")
-
-
 def test_what_nobody_names_is_taken_for_the_label() -> None:
     program = numeric()
     assert claim(program, "'low'", "sqlite") == Claim("sqlite", [("label", None)], True)
@@ -207,7 +194,6 @@ CLAIMS: list[dict[str, str]] = [
     {"dialect": "duckdb"},
     {"dialect": "clickhouse"},
     {"form": "select", "table": "rows", "output": "label,probability"},
-    {"alias": "a1"},
 ]
 
 
@@ -215,10 +201,9 @@ CLAIMS: list[dict[str, str]] = [
 def test_only_what_was_added_to_sql_counts(options: dict[str, str]) -> None:
     text = sql(**options)
     claimed = claim(numeric(), text)
-    alias = options.get("alias", "")
-    assert added(numeric(), text, claimed, {}, alias) == Constants()
+    assert added(numeric(), text, claimed, {}) == Constants()
     more = text.replace("CASE", "CASE WHEN x = 2.5 THEN 'low' WHEN y = 77 THEN 'z'", 1)
-    found = added(numeric(), more, claimed, {}, alias)
+    found = added(numeric(), more, claimed, {})
     assert found.numbers == {2.5, -2.5, 77, -77}
     assert found.strings == {"low", "z"}
 
@@ -228,7 +213,7 @@ def test_renamed_columns_are_not_added() -> None:
     options = EmitOptions(columns=columns)
     text = emit(every_type(), "sql", options).text
     claimed = claim(every_type(), text)
-    assert added(every_type(), text, claimed, columns, "") == Constants()
+    assert added(every_type(), text, claimed, columns) == Constants()
 
 
 def test_the_fresh_text_has_the_dialect_and_the_names_of_the_artefact() -> None:
@@ -239,26 +224,26 @@ def test_the_fresh_text_has_the_dialect_and_the_names_of_the_artefact() -> None:
         options = EmitOptions(dialect=dialect, columns={"": "w"})
         text = emit(program, "sql", options).text
         claimed = claim(program, text)
-        assert added(program, text, claimed, {"": "w"}, "") == Constants()
+        assert added(program, text, claimed, {"": "w"}) == Constants()
 
 
 def test_only_what_was_added_to_a_module_counts() -> None:
     text = emit(numeric(), "python").text
     claimed = claim(numeric(), text)
-    assert added(numeric(), text, claimed, {}, "") == Constants()
-    found = added(numeric(), f"{text}\nz = (0.1, -7, 1e999, 'new')", claimed, {}, "")
+    assert added(numeric(), text, claimed, {}) == Constants()
+    found = added(numeric(), f"{text}\nz = (0.1, -7, 1e999, 'new')", claimed, {})
     assert found.numbers == {0.1, -0.1, 7, -7}
     assert found.strings == {"new"}
     for broken in ("1 +", "\0", "(" * 100_000):
-        assert added(numeric(), broken, claimed, {}, "") == Constants()
+        assert added(numeric(), broken, claimed, {}) == Constants()
 
 
 def test_so_many_constants_are_those_of_another_model() -> None:
     claimed = Claim("sqlite", [("label", None)])
     fits = " + ".join(f"'a{n}'" for n in range(MOST_ADDED))
-    assert len(added(numeric(), fits, claimed, {}, "").strings) == MOST_ADDED
+    assert len(added(numeric(), fits, claimed, {}).strings) == MOST_ADDED
     with pytest.raises(RefusedError, match="10,001 of its numbers and texts"):
-        added(numeric(), f"{fits} + 'b'", claimed, {}, "")
+        added(numeric(), f"{fits} + 'b'", claimed, {})
 
 
 # ---------------------------------------------------------------- answers

@@ -210,14 +210,11 @@ class Model:
         For Python and SQL: the `layout` (`list` for one guard per rule, `decision` for
         a nested decision, or `auto`).
 
-        For SQL: the `dialect`; the `form` (expression, select, view, function or dbt);
-        the `table` that a query reads; the `name` of the view, function or dbt model;
-        the `output` (label, probability, margin or rule; in a query several, separated
-        by commas); the `label` whose probability to compute; `columns`, a mapping from
-        features to columns with other names; `types`, a mapping from numeric features
-        to the types of their columns, integer or double; how names are quoted
-        (`identifiers`: bare, quoted, upper or lower); the `alias` of the table in the
-        surrounding query; and whether there are `comments`.
+        For SQL: the `dialect`; the `form` (expression, select, view or dbt); the
+        `table` that a query reads; the `name` of the view or dbt model; the `output`
+        (label, probability, margin or rule; in a query several, separated by commas);
+        the `label` whose probability to compute; `columns`, a mapping from features to
+        columns with other names; and whether there are `comments`.
 
         For Markdown and HTML: the `glossary`, a CSV file with name, description and
         unit.
@@ -333,7 +330,7 @@ class Model:
 
         The engine is the one that the artefact was made for, unless `engine` names
         another. The options are those of `treecompile verify`: `url`, `columns`,
-        `alias`, `output`, `label`, `budget`, `seed` and `timeout`.
+        `output`, `label`, `budget`, `seed` and `timeout`.
         """
         return verify(self.any_program, text, engine, **options)
 

@@ -72,9 +72,6 @@ class EmitKeywords(TypedDict, total=False):
     output: str
     label: str
     columns: Mapping[str, str] | None
-    types: Mapping[str, str] | None
-    identifiers: str
-    alias: str
     comments: bool
     templates: str | Path
     glossary: str | Path | None

@@ -35,10 +35,7 @@ MARKS = [  # as the templates, `model.file.write`, `draw` and the journal write 
     rb'(?:      - name: ".*"\n        description: ".*"\n(?:        quote: true\n)?'
     rb"        data_tests:\n          - not_null\n"
     rb"(?:          - accepted_values:\n              arguments:\n"
-    rb"                values: \[.*\]\n                quote: false\n)?)+"
-    rb'(?:\nunit_tests:\n  - name: ".*"\n    description: .*\n    model: ".*"\n'
-    rb"    given:\n      - input: .*\n        format: sql\n        rows: \|\n"
-    rb"(?:          .*\n)+    expect:\n      rows:\n(?:        - \{.*\}\n)+)?\Z",
+    rb"                values: \[.*\]\n                quote: false\n)?)+\Z",
 ]
 OURS = re.compile(b"|".join(b"(?:%b)" % mark for mark in MARKS))
 SCORED = re.compile(rb'(?:[^\n]*,)?"?prediction"?\r?(?:\n|\Z)')  # by `predict`

@@ -19,8 +19,7 @@ from treecompile.cli.options import (
 )
 from treecompile.emit.options import EmitOptions, emit_options
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import AnyProgram
-from treecompile.model.options import COMMON, DATABASE, IN_SQL, TESTING
+from treecompile.model.options import COMMON, IN_SQL, TESTING
 
 MOST_ARTEFACT = 1 << 28  # bytes
 
@@ -46,13 +45,6 @@ MOST_ARTEFACT = 1 << 28  # bytes
 )
 @out_option
 @declared(EmitOptions)
-@value(
-    "--from url",
-    "URL",
-    "The database that holds the --table, to look up the types of its numeric columns.",
-    "",
-    group=DATABASE,
-)
 @quiet_option
 def emit(
     model: str,
@@ -60,7 +52,6 @@ def emit(
     out: str | None,
     force: bool,
     quiet: bool,
-    url: str,
     **options: Any,
 ) -> None:
     """Compile a model into an artefact that predicts on its own.
@@ -76,7 +67,6 @@ def emit(
     )
     from treecompile.emit import compiler
     from treecompile.model.files import write_texts
-    from treecompile.verify.dbt_tests import unit_tests
 
     path = None if out in STANDARD_OUTPUT else Path(str(out))
     check_output(path, force=force)
@@ -88,8 +78,6 @@ def emit(
             chosen = replace(chosen, name=beside.stem)  # as dbt names its models
     terminal = Terminal(quiet)
     program = read_model(model)
-    if url:
-        chosen = _with_types(program, url, chosen)
     artefact = compiler.emit(program, target, chosen)
     terminal.tell(*(f"Warning: {warning}" for warning in artefact.warnings))
     terminal.notes(artefact.notes)
@@ -98,7 +86,7 @@ def emit(
         return
     texts = {path: artefact.text}
     if beside is not None:
-        texts[beside] = artefact.beside + unit_tests(program, chosen)
+        texts[beside] = artefact.beside
     write_texts(texts)
     terminal.tell(f"wrote {' and '.join(map(str, texts))}")
 
@@ -112,17 +100,6 @@ def _beside(path: Path) -> Path:
             f" {path.with_suffix('.sql')}"
         )
     return beside
-
-
-def _with_types(program: AnyProgram, url: str, options: EmitOptions) -> EmitOptions:
-    """The options with the types of the table's columns; --type goes first."""
-    from treecompile.database.declared import column_types
-    from treecompile.database.locations import Table
-
-    if not options.table:
-        raise OptionError("--from needs --table, the table whose columns are read")
-    types = column_types(program, Table(url, options.table), options.columns)
-    return replace(options, types={**types, **options.types})
 
 
 @command(
@@ -148,7 +125,7 @@ def _with_types(program: AnyProgram, url: str, options: EmitOptions) -> EmitOpti
     "Address of the database server: postgresql://..., mysql://...",
     group=COMMON,
 )
-@declared(EmitOptions, "columns", "types", "alias", "identifiers")
+@declared(EmitOptions, "columns")
 @value(
     "--output",
     "WHAT",

@@ -180,7 +180,6 @@ PARSERS: dict[str, Callable[[Any], Any]] = {
     "class_weight": _class_weight,
     "alpha": _alpha,
     "columns": lambda texts: pairs("--column", texts),
-    "types": lambda texts: pairs("--type", texts),
 }
 
 # ---------------------------------------------------------------- shared by commands

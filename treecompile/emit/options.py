@@ -69,7 +69,7 @@ class EmitOptions:
     )
     form: str = option(
         "expression",
-        "What to write: `expression`, `select`, `view`, `function` or `dbt`.",
+        "What to write: `expression`, `select`, `view` or `dbt`.",
         "FORM",
         flag="--as",
         targets=SQL,
@@ -80,9 +80,9 @@ class EmitOptions:
     )
     name: str = option(
         "",
-        "The name of the view, the dbt model or the function.",
+        "The name of the view or the dbt model.",
         "NAME",
-        shown="`predictions`; for a function `predict`",
+        shown="`predictions`",
         targets=SQL,
         group=IN_SQL,
     )
@@ -108,32 +108,6 @@ class EmitOptions:
         "FEATURE=COLUMN",
         flag="--column",
         repeatable=True,
-        targets=SQL,
-        group=IN_SQL,
-    )
-    types: Mapping[str, str] = option(
-        {},
-        "The type of a numeric column, `integer` or `double`. The SQL then needs no"
-        " cast, and for integers no test for NaN.",
-        "FEATURE=TYPE",
-        flag="--type",
-        repeatable=True,
-        targets=SQL,
-        group=IN_SQL,
-    )
-    identifiers: str = option(
-        "",
-        "How to quote names. `bare`: only where necessary; `upper`, `lower`: the same,"
-        " for tables whose names are all in that case; `quoted`: always.",
-        "HOW",
-        shown="`bare`",
-        targets=SQL,
-        group=IN_SQL,
-    )
-    alias: str = option(
-        "",
-        "The name of the table in the surrounding query.",
-        "NAME",
         targets=SQL,
         group=IN_SQL,
     )
@@ -177,8 +151,6 @@ def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
         values["glossary"] = read_glossary(path) if path else {}
     if "columns" in values:
         values["columns"] = dict(values["columns"])
-    if "types" in values:
-        values["types"] = dict(values["types"])
     if "templates" in values:
         values["templates"] = str(values["templates"])
     return EmitOptions(**values)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from treecompile.emit.options import check_choice
-from treecompile.emit.sql.dialect import IDENTIFIERS, dialect_names, read_dialect
+from treecompile.emit.sql.dialect import dialect_names, read_dialect
 from treecompile.emit.sql.outputs import OUTPUTS, output_problem, position_of
 from treecompile.emit.targets import nearest
 from treecompile.engines.addresses import ENGINES
@@ -26,7 +26,6 @@ OUTPUT = re.compile(r"(label|rule|margin|probability)(?: ([0-9]{1,9}))?")
 HEADER = re.compile(
     rf"/\* treecompile [^\s,;]+[,;] dialect (?P<dialect>\w+)[,;]"
     rf" output (?P<outputs>{OUTPUT.pattern}(?:, {OUTPUT.pattern})*)[,;]"
-    rf"(?: identifiers (?P<identifiers>{'|'.join(IDENTIFIERS)}),)?"
 )
 MODULES = {  # what only a module for that engine contains
     PYTHON: re.compile(r"^def predict\(", re.MULTILINE),
@@ -46,7 +45,6 @@ class Claim:
     engine: str
     wanted: Wanted
     assumed: bool = False  # nobody named the output: it is taken for the label
-    identifiers: str = ""  # how names are written in it; "": the usual way
 
 
 def claim(
@@ -55,7 +53,6 @@ def claim(
     engine: str = "",
     output: str = "",
     label: str = "",
-    identifiers: str = "",
 ) -> Claim:
     """Return what is to be verified, from the text and from the user's options."""
     header = HEADER.match(text)
@@ -67,13 +64,10 @@ def claim(
             raise OptionError(
                 f"--output is for SQL, and this is {language}: leave it out"
             )
-        if identifiers:
-            raise OptionError("--identifiers is for SQL: leave it out")
         return Claim(engine, _of_module(program))
     wanted = named = _named_by_user(program, output, label)
     if header:
         found = OUTPUT.findall(header["outputs"])
-        identifiers = identifiers or header["identifiers"] or ""
         wanted = [(part, int(place) if place else None) for part, place in found]
         if named and named != wanted:
             raise OptionError(
@@ -83,9 +77,7 @@ def claim(
     wanted = wanted or _named_by_columns(text, engine)
     for part, place in wanted:
         _check_output(program, part, place)
-    if identifiers:
-        check_choice("--identifiers", identifiers, IDENTIFIERS)
-    return Claim(engine, wanted or [("label", None)], not wanted, identifiers)
+    return Claim(engine, wanted or [("label", None)], not wanted)
 
 
 def _of_module(program: AnyProgram) -> Wanted:

@@ -71,8 +71,6 @@ def added(
     text: str,
     claimed: Claim,
     columns: Mapping[str, str],
-    alias: str,
-    types: Mapping[str, str] | None = None,
 ) -> Constants:
     """Return the constants that an artefact has more often than one compiled afresh."""
     if claimed.engine == PYTHON:
@@ -91,7 +89,7 @@ def added(
     else:
         escapes = has_backslashes(claimed.engine)
         found = in_sql(text, escapes)
-        asked = replace(_options(program, claimed, columns, alias), types=types or {})
+        asked = _options(program, claimed, columns)
         own = _own(
             found, (in_sql(t, escapes) for t in _fresh(program, "sql", asked, text))
         )
@@ -137,7 +135,7 @@ def _own(found: Found, layouts: Iterator[Found]) -> Found:
 
 
 def _options(
-    program: AnyProgram, claimed: Claim, columns: Mapping[str, str], alias: str
+    program: AnyProgram, claimed: Claim, columns: Mapping[str, str]
 ) -> EmitOptions:
     """Return the options of a SQL artefact, as far as constants depend on them."""
     label: Label = ""
@@ -151,8 +149,6 @@ def _options(
         columns=columns,
         output=",".join(output for output, _ in claimed.wanted),
         label=label if isinstance(label, str) else words.value(label),
-        identifiers=claimed.identifiers,
-        alias=alias,
     )
 
 

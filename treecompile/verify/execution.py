@@ -41,28 +41,22 @@ def run_sql(
     number_type: str = "",
     text_type: str = "",
     outputs: int = 1,
-    alias: str = "",
-    identifiers: str = "",
     timeout: float = TIMEOUT,
-    column_types: Mapping[str, str] | None = None,
 ) -> Answers:
-    """Run an expression, a query, a view or a function over a table of the rows.
+    """Run an expression, a query or a view over a table of the rows.
 
-    Columns of numbers and of text have the dialect's usual type, or the given one;
-    those in `column_types` have the type given there. With several outputs, each answer
-    is a tuple. `alias` names the table in an expression. The table is created with
-    names written as `identifiers` says.
+    Columns of numbers and of text have the dialect's usual type, or the given one. With
+    several outputs, each answer is a tuple.
     """
     if not rows:
         return []
     dialect, renamed = engine.dialect, columns or {}
-    quoting = Quoting(dialect, identifiers or dialect.names.identifiers)
-    form = sql_form(text, dialect.key, alias and quoting.path("--alias", alias))
+    quoting = Quoting(dialect, bare=True)
+    form = sql_form(text, dialect.key)
     usual = dialect.types
     types = replace(
         usual, number=number_type or usual.number, text=text_type or usual.text
     )
-    own = column_types or {}
     names = [renamed.get(feature.name, feature.name) for feature in features]
     number = "row_number"
     while number.casefold() in {name.casefold() for name in names}:
@@ -70,13 +64,13 @@ def run_sql(
     table = RowTable(
         form.table or quoting.name("treecompile_rows"),
         [quoting.name(name) for name in (number, *names)],
-        [usual.integer, *(own.get(f.name) or types.of(f.type) for f in features)],
+        [usual.integer, *(types.of(feature.type) for feature in features)],
     )
     with engine.sandbox(engine.url) as connection:
         try:
             _fill(connection, dialect, form, table, rows)
             with deadline(timeout):
-                found = _answers(connection, dialect, form, table, len(rows), timeout)
+                found = _answers(connection, form, table, len(rows), timeout)
         except TreecompileError:
             raise
         except TimeoutError:
@@ -135,31 +129,18 @@ def _fill(
 
 
 def _answers(
-    connection: Connection,
-    dialect: Dialect,
-    form: SqlForm,
-    table: RowTable,
-    rows: int,
-    timeout: float,
+    connection: Connection, form: SqlForm, table: RowTable, rows: int, timeout: float
 ) -> Sequence[Sequence[Any]]:
     """Run the artefact; records begin with the row number and end with the outputs."""
-    number, *names = table.columns
     query = form.text
-    if form.view or form.function:
-        connection.execute(query)
     if form.view:
+        connection.execute(query)
         query = f"SELECT * FROM {form.view}"
-    elif form.function:
-        call = f"{form.function}({', '.join(names)})"
-        query = f"SELECT {number}, {call} FROM {table.name}"
     elif not form.table:
         # The expression may end in a comment: FROM begins a new line.
-        query = f"SELECT {number}, {query}\nFROM {table.name} {form.alias}"
+        query = f"SELECT {table.columns[0]}, {query}\nFROM {table.name}"
     with connection.locked(timeout):
-        found = connection.fetch(query, rows + 1)
-    if form.function:
-        connection.execute(dialect.functions.drop.fill(name=form.function))
-    return found
+        return connection.fetch(query, rows + 1)
 
 
 def holdable(dialect: Dialect, rows: Sequence[Row]) -> Sequence[Row]:

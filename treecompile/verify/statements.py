@@ -1,7 +1,7 @@
 """Reads the SQL of an artefact: one statement, whose form it returns.
 
 The text may be anybody's. Reading takes time in proportion to its length, and accepts
-exactly one expression, query, view or function. Text that databases read differently is
+exactly one expression, query or view. Text that databases read differently is
 refused, and so are statements that reach beyond the rows. The engines see to it that a
 statement does no harm: they run it locked (see `engines.base.Connection.lock`).
 """
@@ -126,16 +126,14 @@ def _check_comment(text: str) -> None:
 @dataclass(frozen=True, slots=True)
 class SqlForm:
     text: str  # the text to run, without the semicolon at its end
-    table: str = ""  # the table it reads, quoted; "" for an expression or a function
+    table: str = ""  # the table it reads, quoted; "" for an expression
     schema: str = ""  # the schema of that table, with a point: "shop."
     view: str = ""  # the view that it creates
-    function: str = ""  # the function that it creates
-    alias: str = ""  # by which a bare expression calls its table
 
 
 @lru_cache(maxsize=1)  # an artefact runs several times, and may be large
-def sql_form(text: str, dialect: str, alias: str = "") -> SqlForm:
-    """Return the form of a text: an expression, a query, a view or a function."""
+def sql_form(text: str, dialect: str) -> SqlForm:
+    """Return the form of a text: an expression, a query or a view."""
     text = from_dbt(text)
     reader = _Reader(dialect)
     for token in _tokens(text, dialect):
@@ -150,14 +148,12 @@ def sql_form(text: str, dialect: str, alias: str = "") -> SqlForm:
         case ["CREATE", "VIEW"]:
             view, table = _path(text, reader.first[2:]), reader.source(text)
             return SqlForm(text, table.text, table.schema, view=view.text)
-        case ["CREATE", "FUNCTION" | "MACRO"]:
-            return SqlForm(text, function=_path(text, reader.first[2:]).text)
     if reader.end_of_expression:
         raise RefusedError(
             f"{reader.end_of_expression!r} ends the expression: expected one"
-            " expression, SELECT, CREATE VIEW or CREATE FUNCTION"
+            " expression, SELECT or CREATE VIEW"
         )
-    return SqlForm(text, alias=alias)
+    return SqlForm(text)
 
 
 INTO = "INTO"  # writes a table or a file
@@ -209,8 +205,6 @@ class _Reader:
             raise RefusedError("it has more than one statement")
         if plain in self.barred_words:
             raise RefusedError(f"it contains {plain}: an artefact only reads")
-        if last.plain == "LANGUAGE" and plain != "SQL":
-            raise RefusedError(f"it is in the language {token.text[:40]}, not in SQL")
         if plain in CLAUSES and not (plain == "FROM" and last.plain == "DISTINCT"):
             self._read_clause(token)
         if plain == ";":
@@ -295,7 +289,7 @@ def _path(text: str, tokens: Sequence[Token]) -> Path:
         if length == len(tokens) or tokens[length].plain != ".":
             break
     if not length:
-        raise RefusedError("expected the name of a table, a view or a function")
+        raise RefusedError("expected the name of a table or a view")
     start, last = tokens[0].start, tokens[length - 1]
     return Path(text[start : last.end], text[start : last.start], length, last.called)
 

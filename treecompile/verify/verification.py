@@ -15,7 +15,6 @@ from functools import partial
 from math import isnan
 from typing import Any
 
-from treecompile.emit.sql.text import DOUBLE, INTEGER, declared_types
 from treecompile.engines.addresses import ENGINES
 from treecompile.engines.base import Engine
 from treecompile.model.display import Display, DisplayTable, Shown, example
@@ -24,7 +23,7 @@ from treecompile.model.forests import single
 from treecompile.model.ir import AnyProgram, Row, ValueType
 from treecompile.model.semantics import required_features
 from treecompile.model.unicode import is_unicode
-from treecompile.verify.axes import PYTHON_INTEGERS, integral, of_dialect
+from treecompile.verify.axes import PYTHON_INTEGERS, of_dialect
 from treecompile.verify.cells import BUDGET, ProbeRows
 from treecompile.verify.claims import MODULE_ENGINES, NODE, PYTHON, claim
 from treecompile.verify.constants import added
@@ -106,9 +105,6 @@ def verify(
     *,
     url: str = "",
     columns: Mapping[str, str] | None = None,
-    types: Mapping[str, str] | None = None,
-    alias: str = "",
-    identifiers: str = "",
     output: str = "",
     label: str = "",
     budget: int = BUDGET,
@@ -118,22 +114,20 @@ def verify(
     """Run the text of an artefact over the cells of the model, and compare.
 
     `engine` is taken from the text if not given: a SQL artefact names its dialect in
-    its first line. `url` is that of a database server. `columns` renames features,
-    `alias` the table, and `types` declares columns, as for `emit`. `identifiers`,
-    `output` and `label` describe a SQL artefact without comments; they are those it was
-    emitted with. `timeout` is in seconds, for each run of the artefact.
+    its first line. `url` is that of a database server. `columns` renames features, as
+    for `emit`. `output` and `label` describe a SQL artefact without comments; they are
+    those it was emitted with. `timeout` is in seconds, for each run of the artefact.
     """
     check_timeout(timeout)
     if not is_unicode(text):
         raise EngineError("the artefact is not Unicode text: it has a lone surrogate")
-    claimed = claim(program, text, engine, output, label, identifiers)
+    claimed = claim(program, text, engine, output, label)
     renamed = columns or {}
-    declared_types(program.body, types or {})
     reference = reference_of(program, claimed.wanted)
     try:
         if claimed.engine == NODE and is_page(text):
             text = decision_in(text)
-        constants = added(program, text, claimed, renamed, alias, types)
+        constants = added(program, text, claimed, renamed)
     except RefusedError as error:
         return Report(claimed.engine, 0, False, 0, 0, refused=str(error))
     search = partial(rows_to_try, reference, constants=constants, seed=seed)
@@ -147,14 +141,10 @@ def verify(
         database = ENGINES[claimed.engine].at(url)
         options = {
             "columns": renamed,
-            "alias": alias,
-            "identifiers": claimed.identifiers,
             "outputs": len(claimed.wanted),
             "timeout": timeout,
         }
-        runs = _sql_runs(
-            program, text, tries.rows, typed, database, options, types or {}
-        )
+        runs = _sql_runs(program, text, tries.rows, typed, database, options)
     names = [feature.name for feature in program.body.features]
     refused, rows, mismatches = "", 0, []
     try:
@@ -244,28 +234,15 @@ def _sql_runs(
     typed: Search,
     engine: Engine,
     options: Mapping[str, Any],
-    declared: Mapping[str, str],
 ) -> Iterator[Run]:
     """Yield the runs; tables have tested columns only: other names may be unusable."""
     required = required_features(program.body)
     features = [program.body.features[index] for index in required]
-    types = {feature.type for feature in features if feature.name not in declared}
+    types = {feature.type for feature in features}
     dialect = engine.dialect
-    numbers = {INTEGER: dialect.number_types.whole, DOUBLE: dialect.types.number}
-    own = {name: numbers[declared[name]] for name in declared}
-    whole = [
-        index
-        for index, feature in enumerate(program.body.features)
-        if declared.get(feature.name) == INTEGER
-    ]
-    probes = dict(of_dialect(dialect.number_types))
-    if whole:
-        rows += typed(numbers=probes[dialect.number_types.whole]).rows
 
     def run(rows: Sequence[Row], **column_type: Any) -> Run:
-        rows = integral(rows, whole) if whole else rows
         held = holdable(dialect, rows)
-        column_type["column_types"] = own
         values = held
         if len(required) < len(program.body.features):
             values = [tuple([row[index] for index in required]) for row in held]
@@ -274,7 +251,7 @@ def _sql_runs(
 
     yield run(rows)
     if ValueType.FLOAT in types:
-        for name, probe in probes.items():
+        for name, probe in of_dialect(dialect.number_types):
             yield run(typed(numbers=probe).rows, number_type=name)
     if ValueType.STR in types:
         for name in dialect.text_types.loose:

@@ -29,20 +29,17 @@ def rendered(text: str) -> str:
 
 
 def reference(table: str) -> str:
-    """Return the Jinja for a model of the project or for SOURCE.TABLE."""
-    return f"{{{{ {call(table)} }}}}"
+    """Return the Jinja for a model of the project or for SOURCE.TABLE.
 
-
-def call(table: str, quote: str = '"') -> str:
-    """Return the call in that Jinja: ref("model"), source("shop", "table")."""
+    {{ ref("model") }}, {{ source("shop", "table") }}
+    """
     parts = table.split(".")
     if len(parts) > 2 or not all(parts):
         raise OptionError(
             f"--table {table!r}: for dbt, expected the name of a model or SOURCE.TABLE"
         )
     names = ", ".join(json.dumps(part, ensure_ascii=False) for part in parts)
-    names = names.replace('"', quote)
-    return f"{'source' if parts[1:] else 'ref'}({names})"
+    return f"{{{{ {'source' if parts[1:] else 'ref'}({names}) }}}}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,10 +27,6 @@ from treecompile.emit.toml import (
 )
 from treecompile.model.errors import TargetError
 
-# How names are written. "bare": without quotes if the name is an ordinary one.
-# "upper" and "lower": the same for a table whose names are all in that case.
-IDENTIFIERS = ("quoted", "bare", "upper", "lower")
-QUOTED, BARE, UPPER, LOWER = IDENTIFIERS
 LONGEST_PATTERN = 200
 # What a regular expression has besides characters: escapes, sets, flags, groups and
 # repetitions.
@@ -71,13 +67,12 @@ class DialectNames:
     # The quoting character '"', or an opening and a closing one '[]'.
     quote: str = checked(problem=quote_problem)
     fold_case: bool  # true if "Age" and "age" are the same column
-    # How names are written unless the user says otherwise: see IDENTIFIERS.
-    identifiers: str = checked("quoted", choices=IDENTIFIERS)
     # What an unquoted name becomes: age -> AGE in "upper"; "" if its case is kept, or
     # does not matter.
     fold: str = checked("", choices=("", "upper", "lower"))
     underscore: bool = True  # whether an unquoted name may begin with one
-    reserved: str = ""  # words that are no names without quotes: "all and any as ..."
+    # Words that are no names without quotes: "all and any as ..."; "": quote all names.
+    reserved: str = ""
     empty: bool  # true if a name may be empty
     longest: int = 0  # maximum length of a name: 63; 0 for no practical limit
     # The unit of `longest`.
@@ -220,31 +215,6 @@ class DialectSteps:
     known: Phrase = phrase("{}", "")  # a double, NULL if it is NaN: NULLIF({}, 'NaN')
 
 
-PARAMETER = "{name} {identifier} {number} {type}"
-
-
-@dataclass(frozen=True, slots=True)
-class Functions:
-    """How a function is created."""
-
-    # The `{variable}` is the type of a variable for the answer; "" if no function can
-    # be written in SQL.
-    create: Phrase = phrase("{name} {parameters} {type} {expression} {variable}", "")
-    # Its `{name}` is quoted, its `{number}` counted from 1.
-    parameter: Phrase = phrase(PARAMETER, "{name} {type}")
-    # How the expression refers to a parameter: @{identifier}
-    reference: Phrase = phrase(PARAMETER, "{name}")
-    # The same for text, if different: CAST({name} AS VARCHAR)
-    text_reference: Phrase = phrase(PARAMETER, "")
-    text: str = ""  # type of a text parameter, if not that of a column: VARCHAR(65535)
-    integer: str = ""  # the same for an integer ...
-    boolean: str = ""  # ... and for a boolean
-    text_variable: str = ""  # type of a text variable, if different: VARCHAR2(4000)
-    barred: str = ""  # text that no expression may contain: $$
-    reserved: str = ""  # words that are no parameters, besides `names.reserved`
-    drop: Phrase = phrase("{name}", "DROP FUNCTION {name}")
-
-
 @dataclass(frozen=True, slots=True)
 class Learning:
     """How the queries are written that learning runs in the database."""
@@ -290,7 +260,6 @@ class Dialect:
     number_for_number: Phrase = phrase("{}", "")
     forests: TreeSums = TreeSums()
     steps: DialectSteps = DialectSteps()
-    functions: Functions = Functions()
     learning: Learning = Learning()
     key: str = ""  # the name of its file: postgres
 

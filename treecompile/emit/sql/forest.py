@@ -1,4 +1,4 @@
-"""Lowers a forest to the lines of a SQL expression, query, view, function or dbt model.
+"""Lowers a forest to the lines of a SQL expression, query, view or dbt model.
 
 A margin is a sum of CASE expressions, one for each tree, in their order. Where a sum is
 too long for one expression, or is needed more than once, stages compute it first:
@@ -13,7 +13,6 @@ such type, by arithmetic in two stages for each tree (see `forests.to_single`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from treecompile.emit.lowering import ForestInput, Lowered
 from treecompile.emit.options import EmitOptions
@@ -37,7 +36,7 @@ from treecompile.emit.sql.outputs import (
     properties,
     taken_names,
 )
-from treecompile.emit.sql.text import ConditionWriter, declared_types, literal
+from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names, literal
 from treecompile.emit.steps import tree_steps
 from treecompile.model import ir
 from treecompile.model.errors import TargetError
@@ -51,13 +50,12 @@ Operation = tuple[str, list[str]]  # an operator, and the lines of its second op
 def lower(source: ForestInput, options: EmitOptions) -> Lowered:
     forest = source.program.body
     dialect = read_dialect(options.dialect)
-    forms.check_form(options, dialect)
+    forms.check_form(options)
     check_values(forest, dialect)
     asked = asked_outputs(forest, options)
-    declared_types(forest, options.types)
-    columns = forms.references(forest, dialect, options)
+    columns = column_names(forest, Quoting(dialect, bare=True), options.columns)
     steps = forest_steps(forest, dialect, columns, options)
-    lines = forms.statement(steps, forest, dialect, options)
+    lines = forms.statement(steps, dialect, options)
     labels = [literal(value, dialect) for value in forest.labels]
     return Lowered(
         SqlText(header(source, dialect, asked, options), lines),
@@ -81,13 +79,11 @@ def forest_steps(
     is_query = options.form in forms.WITH_TABLE
     if not is_query or not (dialect.steps.without or dialect.steps.lateral):
         return Steps(expressions(forest, dialect, columns, options))
-    columns = with_zeros_missing(forest, dialect, columns)
+    later, columns = columns, with_zeros_missing(forest, dialect, columns)
     stages: dict[str, Expressions] = {}
     reading = dialect
     if dialect.steps.known:  # each column is read by many trees
         names, _ = forms.helper_names(forest, dialect, options)
-        plain = replace(options, alias="") if dialect.steps.without else options
-        later = forms.references(forest, dialect, plain)
         typed, columns = typed_columns(forest, dialect, columns, later, names)
         if typed:
             stages[forms.TYPED] = {name: [text] for name, text in typed.items()}
@@ -215,11 +211,8 @@ class ForestSums:
     ) -> None:
         """`reading` is the dialect for columns that an earlier stage has read."""
         self.forest, self.dialect, self.options = forest, dialect, options
-        types = declared_types(forest, options.types)
         answer = ir.ValueType.FLOAT
-        self.writer = ConditionWriter(
-            reading or dialect, forest, columns, answer, types
-        )
+        self.writer = ConditionWriter(reading or dialect, forest, columns, answer)
         self.is_single = forest.arithmetic is ir.Arithmetic.SINGLE
         self.prefix = forms.helper_prefix(forest, options)
         self.most = max(1, dialect.forests.trees // (2 if self.nests else 1))

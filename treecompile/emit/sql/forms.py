@@ -1,4 +1,4 @@
-"""Writes the forms of SQL: a bare expression, query, view, function or dbt model.
+"""Writes the forms of SQL: a bare expression, query, view or dbt model.
 
 The input is the finished lines of each expression, the output the lines of a statement.
 """
@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from treecompile.emit.literals import identifiers
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.sql import dbt
-from treecompile.emit.sql.dialect import IDENTIFIERS, Dialect
-from treecompile.emit.sql.text import Quoting, column_names
-from treecompile.model.errors import OptionError, TargetError
+from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.text import Quoting
+from treecompile.model.errors import OptionError
 from treecompile.model.ir import AnyBody, ValueType
 from treecompile.model.semantics import type_of_labels
 
 Expressions = Mapping[str, Sequence[str]]  # {"prediction": ["CASE", ..., "END"]}
 
-FORMS = ("expression", "select", "view", "function", "dbt")
-EXPRESSION, SELECT, VIEW, FUNCTION, DBT = FORMS
+FORMS = ("expression", "select", "view", "dbt")
+EXPRESSION, SELECT, VIEW, DBT = FORMS
 WITH_TABLE = (SELECT, VIEW, DBT)
 
 
@@ -38,88 +38,22 @@ class Steps:
     stages: Mapping[str, Expressions] = field(default_factory=dict)
 
 
-def check_form(options: EmitOptions, dialect: Dialect) -> None:
-    """Refuse options that exclude each other."""
+def check_form(options: EmitOptions) -> None:
     check_choice("--as", options.form, FORMS)
-    if options.identifiers:
-        check_choice("--identifiers", options.identifiers, IDENTIFIERS)
     if options.form in WITH_TABLE and not options.table:
         raise OptionError(
             f"--as {options.form} needs a table to read: add --table NAME"
-        )
-    if options.form == FUNCTION and not dialect.functions.create:
-        raise TargetError(
-            f"{dialect.name} has no functions written in SQL:"
-            " use --as expression, select or view"
-        )
-    if options.alias and options.form == FUNCTION:
-        raise OptionError(
-            "--alias is for a query, and a function reads no table: leave it out"
         )
 
 
 # ---------------------------------------------------------------- columns
 
 
-def quoting_of(dialect: Dialect, options: EmitOptions) -> Quoting:
-    """Return how names are written: as the user says, or as the database does."""
-    identifiers = options.identifiers or dialect.names.identifiers
-    is_function = options.form == FUNCTION
-    return Quoting(dialect, identifiers, dialect.functions.reserved * is_function)
-
-
-def references(body: AnyBody, dialect: Dialect, options: EmitOptions) -> dict[int, str]:
-    """Return how the expression refers to each feature: as a column or a parameter."""
-    if options.form == FUNCTION:
-        parameters = _parameters(body, dialect, options)
-        return {index: reference for index, (_, reference) in parameters.items()}
-    quoting = quoting_of(dialect, options)
-    columns = column_names(body, quoting, options.columns)
-    if not options.alias:
-        return columns
-    alias = quoting.path("--alias", options.alias)
-    return {index: f"{alias}.{column}" for index, column in columns.items()}
-
-
-def _parameters(
-    body: AnyBody, dialect: Dialect, options: EmitOptions
-) -> dict[int, tuple[str, str]]:
-    """Return each parameter's declaration in a function, and the reference to it."""
-    functions = dialect.functions
-    columns = column_names(body, quoting_of(dialect, options), options.columns)
-    plain = identifiers(body, ())
-    made = {}
-    for number, (index, column) in enumerate(columns.items(), start=1):
-        value_type = body.features[index].type
-        reference = functions.reference
-        if value_type is ValueType.STR and functions.text_reference:
-            reference = functions.text_reference
-        known = {
-            "name": column,
-            "identifier": plain[index],
-            "number": number,
-            "type": _type(value_type, dialect),
-        }
-        made[index] = functions.parameter.fill(**known), reference.fill(**known)
-    return made
-
-
-def _type(value_type: ValueType, dialect: Dialect) -> str:
-    """Return the type of a parameter or of the answer of a function."""
-    functions = dialect.functions
-    special = {
-        ValueType.STR: functions.text,
-        ValueType.INT: functions.integer,
-        ValueType.BOOL: functions.boolean,
-    }
-    return special.get(value_type) or dialect.types.of(value_type)
-
-
 def helper_names(
     body: AnyBody, dialect: Dialect, options: EmitOptions
 ) -> tuple[dict[int, str], str]:
     """Name helper columns for features and for the rule, unlike any feature."""
-    quoting, prefix = quoting_of(dialect, options), helper_prefix(body, options)
+    quoting, prefix = Quoting(dialect, bare=True), helper_prefix(body, options)
     plain = identifiers(body, ["rule"], lower=True)
     names = {index: quoting.name(f"{prefix}{name}") for index, name in plain.items()}
     return names, quoting.name(f"{prefix}rule")
@@ -137,39 +71,30 @@ def helper_prefix(body: AnyBody, options: EmitOptions) -> str:
 # ---------------------------------------------------------------- statements
 
 
-def statement(
-    steps: Steps, body: AnyBody, dialect: Dialect, options: EmitOptions
-) -> list[str]:
+def statement(steps: Steps, dialect: Dialect, options: EmitOptions) -> list[str]:
     """Return the lines of the statement or of the bare expression."""
     if options.form == EXPRESSION:
         (lines,) = steps.outputs.values()
         return list(lines)
-    if options.form == FUNCTION:
-        return _function(steps.outputs, body, dialect, options)
     query = _query(steps, dialect, options)
     if options.form == VIEW:
-        view = quoting_of(dialect, options).path(
-            "--name", options.name or "predictions"
-        )
+        view = Quoting(dialect, bare=True).path("--name", options.name or "predictions")
         query = [f"CREATE VIEW {view} AS", *query]
     return query if options.form == DBT else [*query[:-1], f"{query[-1]};"]
 
 
 def _query(steps: Steps, dialect: Dialect, options: EmitOptions) -> list[str]:
-    quoting = quoting_of(dialect, options)
-    # No AS before the alias: Oracle does not accept it there.
-    alias = quoting.path("--alias", options.alias) if options.alias else ""
+    quoting = Quoting(dialect, bare=True)
     table = quoting.path("--table", options.table)
     outputs = [
         _named(lines, quoting.name(column)) for column, lines in steps.outputs.items()
     ]
     if options.form == DBT:
-        table, alias = dbt.reference(options.table), dbt.escaped(alias)
+        table = dbt.reference(options.table)
         outputs = [[dbt.escaped(line) for line in lines] for lines in outputs]
     if not steps.stages:
-        source = f"FROM {table} {alias}".rstrip()
-        star = f"{alias}.*" if alias else dialect.everything.fill(table=table)
-        return [*_select(star, outputs), source]
+        star = dialect.everything.fill(table=table)
+        return [*_select(star, outputs), f"FROM {table}"]
     stages = {
         free_name(name, options.table): [
             _escaped(each, options) for each in named(made)
@@ -178,20 +103,19 @@ def _query(steps: Steps, dialect: Dialect, options: EmitOptions) -> list[str]:
     }
     if not dialect.steps.without:
         # The name of the table that dbt writes may be a long path.
-        alias = alias or (LATERAL_ALIAS if options.form == DBT else "")
+        alias = LATERAL_ALIAS if options.form == DBT else ""
         return [
             *_select(f"{alias or table}.*", outputs),
             f"FROM {table} {alias}".rstrip(),
             *_joined(stages, dialect),
         ]
     lines: list[str] = []
-    source = f"FROM {table} {alias}".rstrip()
-    star = f"{alias}.*" if alias else "*"
+    star, source = "*", f"FROM {table}"
     for name, columns in stages.items():
         opening = f"{name} AS (" if lines else f"WITH {name} AS ("
         lines[-1:] = [f"{line}," for line in lines[-1:]]
         lines += [opening, *_indented([*_select(star, columns), source]), ")"]
-        star, source = "*", f"FROM {name}"
+        source = f"FROM {name}"
     helpers = [column for made in steps.stages.values() for column in made]
     star = dialect.steps.without.fill(", ".join(helpers))
     return [*lines, *_select(star, outputs), source]
@@ -251,31 +175,6 @@ def _indented(lines: Iterable[str]) -> list[str]:
 def _escaped(lines: Sequence[str], options: EmitOptions) -> list[str]:
     """Return the lines as dbt renders them back."""
     return [dbt.escaped(line) if options.form == DBT else line for line in lines]
-
-
-def _function(
-    made: Expressions, body: AnyBody, dialect: Dialect, options: EmitOptions
-) -> list[str]:
-    functions = dialect.functions
-    (lines,) = made.values()
-    parameters = _parameters(body, dialect, options).values()
-    expression = "\n".join(lines)
-    if functions.barred and functions.barred in expression:
-        raise TargetError(
-            f"a name or a value contains {functions.barred!r}, which ends a function"
-            f" in {dialect.name}: use --as expression or view"
-        )
-    answer = answer_type(body, options.output.strip())
-    given = _type(answer, dialect)
-    is_text = answer is ValueType.STR
-    text = functions.create.fill(
-        name=quoting_of(dialect, options).path("--name", options.name or "predict"),
-        parameters=", ".join(declared for declared, _ in parameters),
-        type=given,
-        variable=(is_text and functions.text_variable) or given,
-        expression=expression,
-    )
-    return text.split("\n")
 
 
 def answer_type(body: AnyBody, output: str) -> ValueType:

@@ -34,10 +34,10 @@ from treecompile.emit.sql.outputs import (
     taken_names,
 )
 from treecompile.emit.sql.text import (
-    INTEGER,
     TYPED_FORMS,
     ConditionWriter,
-    declared_types,
+    Quoting,
+    column_names,
     literal,
 )
 from treecompile.emit.steps import Step, agreeing
@@ -63,11 +63,10 @@ class SqlText:
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     body = source.program.body
     dialect = read_dialect(options.dialect)
-    forms.check_form(options, dialect)
+    forms.check_form(options)
     check_values(body, dialect)
     asked = asked_outputs(body, options)
-    declared_types(body, options.types)
-    columns = forms.references(body, dialect, options)
+    columns = column_names(body, Quoting(dialect, bare=True), options.columns)
     layout, lines = laid_out(source.program, body, dialect, columns, options)
     labels = [literal(value, dialect) for value in body.labels]
     return Lowered(
@@ -98,7 +97,7 @@ def laid_out(
 
     def lines(layout: CodeLayout) -> list[str]:
         steps = in_steps(body, dialect, columns, options, said, layout)
-        return forms.statement(steps, body, dialect, options)
+        return forms.statement(steps, dialect, options)
 
     layout = choose(program, options.layout, COSTS)
     if options.layout == AUTO and layout.name == LIST:
@@ -125,14 +124,9 @@ def in_steps(
     if options.form not in forms.WITH_TABLE:
         return Steps(expressions(body, dialect, columns, options, said, layout))
     typed: dict[str, str] = {}
-    types = declared_types(body, options.types)
     names, helper = forms.helper_names(body, dialect, options)
     if 0 < dialect.steps.typed_from <= len(paths.outcomes(body)):
-        later = forms.references(body, dialect, replace(options, alias=""))
-        whole = {index: later[index] for index in later if types.get(index) == INTEGER}
-        others = {i: column for i, column in columns.items() if i not in whole}
-        typed, columns = typed_columns(body, dialect, others, later, names)
-        columns |= whole
+        typed, columns = typed_columns(body, dialect, columns, columns, names)
         dialect = typed_dialect(dialect)
     stages: dict[str, Expressions] = {}
     if typed:
@@ -142,7 +136,7 @@ def in_steps(
     if len(asked) == 1 or not has_helpers or not required_features(body):
         made = expressions(body, dialect, columns, options, said, layout)
         return Steps(made, stages)
-    writer = ConditionWriter(dialect, body, columns, ir.ValueType.INT, types)
+    writer = ConditionWriter(dialect, body, columns, ir.ValueType.INT)
     found = paths.outcomes(body)
     numbers = {place: number for number, place in enumerate(found, start=1)}
 
@@ -170,7 +164,7 @@ def typed_columns(
 ) -> tuple[dict[str, str], dict[int, str]]:
     """Return the texts of helper columns, and the columns that conditions refer to.
 
-    The table's alias is known in the first step only: `later` has none.
+    A column that needs no helper is referred to as in `later`.
     """
     typed, referred = {}, {}
     for index, column in columns.items():
@@ -222,11 +216,10 @@ def expressions(
     `columns` has the text that stands for each required feature, `said` what comments
     say about each rule.
     """
-    types = declared_types(body, options.types)
     made = {}
     for asked in asked_outputs(body, options):
         answer = answer_type(body, asked.output)
-        writer = ConditionWriter(dialect, body, columns, answer, types)
+        writer = ConditionWriter(dialect, body, columns, answer)
         lines = expression(body, writer, asked, said, layout)
         made[OUTPUTS[asked.output]] = lines
     return made

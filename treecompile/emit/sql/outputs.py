@@ -10,7 +10,8 @@ from treecompile.emit.lowering import CompilerInput, ForestInput
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.sql import dbt
 from treecompile.emit.sql.dialect import Dialect
-from treecompile.emit.sql.forms import DBT, WITH_TABLE, quoting_of
+from treecompile.emit.sql.forms import DBT, WITH_TABLE
+from treecompile.emit.sql.text import Quoting
 from treecompile.model import words
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import AnyBody, AnyProgram, Forest, Label, Link
@@ -130,8 +131,6 @@ def header(
     ]
     parts = [f"treecompile {source.version}", f"dialect {dialect.key}"]
     parts.append(f"output {', '.join(named)}")
-    if options.identifiers not in ("", dialect.names.identifiers):
-        parts.append(f"identifiers {options.identifiers}")
     parts.append(f"model {source.sha256}")
     return ", ".join((*parts, layout.said) if layout else parts)
 
@@ -150,10 +149,10 @@ def properties(
     """Return the YAML beside a dbt model, or ""; the labels are SQL literals."""
     if options.form != DBT:
         return ""
-    quoting, columns = quoting_of(dialect, options), []
+    quoting, columns = Quoting(dialect, bare=True), []
     label = options.label or "the predicted label"
     for asked in asked_outputs(program.body, options):
-        name = quoting.stored(OUTPUTS[asked.output])
+        name = OUTPUTS[asked.output]
         said = DESCRIBED[asked.output]
         said = said.replace("{label}", label).replace("{target}", program.target)
         values = labels if asked.output == "label" else ()

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from math import floor, inf
+from math import inf
 
 from treecompile.emit.literals import DOUBLES, STRINGS, plain_number, sql_integer
 from treecompile.emit.lowering import form_of
-from treecompile.emit.options import check_choice
 from treecompile.emit.phrases import Phrase
-from treecompile.emit.sql.dialect import BARE, LOWER, QUOTED, UPPER, Dialect
+from treecompile.emit.sql.dialect import Dialect
 from treecompile.model import ir
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.semantics import (
@@ -31,7 +30,6 @@ from treecompile.model.unicode import is_unicode
 
 
 ORDINARY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-CASES: dict[str, Callable[[str], str]] = {UPPER: str.upper, LOWER: str.lower}
 
 
 @cache
@@ -40,23 +38,16 @@ def words_of(text: str) -> frozenset[str]:
 
 
 class Quoting:
-    """Writes names, whatever they contain: in quotes, or as `identifiers` says."""
+    """Writes names, whatever they contain: all in quotes, or ordinary ones `bare`."""
 
-    def __init__(
-        self, dialect: Dialect, identifiers: str = QUOTED, reserved: str = ""
-    ) -> None:
+    def __init__(self, dialect: Dialect, *, bare: bool = False) -> None:
         self.dialect = dialect
-        self.identifiers = identifiers
-        self.reserved = words_of(dialect.names.reserved) | words_of(reserved)
+        self.bare = bare
+        self.reserved = words_of(dialect.names.reserved)
 
     def name(self, text: str) -> str:
         """Return the name of a column or a table; in quotes where it needs them."""
-        text = self.stored(text)
         return text if self.is_bare(text) else self.quoted(text)
-
-    def stored(self, text: str) -> str:
-        """Return a name in the case that the user says the table has."""
-        return CASES.get(self.identifiers, str)(text)
 
     def is_bare(self, text: str) -> bool:
         """Whether a name needs no quotes.
@@ -66,14 +57,13 @@ class Quoting:
         capital letters was quoted when the table was created.
         """
         names = self.dialect.names
-        if self.identifiers == QUOTED or not ORDINARY.fullmatch(text):
+        if not self.bare or not self.reserved or not ORDINARY.fullmatch(text):
             return False
         if text.lower() in self.reserved or self._problem(text):
             return False
         if text[0] == "_" and not names.underscore:
             return False
-        is_found = text == CASES.get(names.fold, str)(text)
-        return is_found or (self.identifiers == BARE and names.fold == UPPER)
+        return names.fold != "lower" or text == text.lower()
 
     def quoted(self, text: str) -> str:
         names = self.dialect.names
@@ -135,19 +125,13 @@ def column_names(
         name = actual[index]
         is_twin = times[name.casefold()] > 1
         if is_twin and dialect.names.fold_case:
-            raise _twins(f"{dialect.name} makes", name, actual)
-        if is_twin and quoting.identifiers in CASES:
-            raise _twins(f"--identifiers {quoting.identifiers} makes", name, actual)
+            one, other, *_ = (n for n in actual if n.casefold() == name.casefold())
+            raise TargetError(
+                f"{dialect.name} makes {one!r} and {other!r} one name: rename one of"
+                " the columns with --column NAME=NEW_NAME"
+            )
         columns[index] = quoting.quoted(name) if is_twin else quoting.name(name)
     return columns
-
-
-def _twins(said: str, name: str, names: Sequence[str]) -> TargetError:
-    one, other, *_ = (n for n in names if n.casefold() == name.casefold())
-    return TargetError(
-        f"{said} {one!r} and {other!r} one name: rename one of the columns with"
-        " --column NAME=NEW_NAME"
-    )
 
 
 # ---------------------------------------------------------------- values
@@ -196,40 +180,17 @@ def compared(value: ir.Label, dialect: Dialect) -> str:
 # ---------------------------------------------------------------- conditions
 
 
-INTEGER, DOUBLE = DECLARED = ("integer", "double")  # what --type can say
-NO_TYPES: Mapping[int, str] = {}
-
-
-def number_forms(operand: str) -> dict[str, Phrase]:
-    """Return the tests of a number that is never NaN; `operand` is its place."""
-    x = f"{{{operand}}}"
-    forms = {
-        "at_most": f"{x} <= {{value}}",
-        "at_most_or_missing": f"({x} <= {{value}} OR {x} IS NULL)",
-        "above": f"{x} > {{value}}",
-        "above_or_missing": f"({x} > {{value}} OR {x} IS NULL)",
-        "number_missing": f"{x} IS NULL",
-        "number_known": f"{x} IS NOT NULL",
-    }
-    return {name: Phrase(text, (operand, "value")) for name, text in forms.items()}
-
-
-TYPED_FORMS = number_forms("x")
-INTEGER_FORMS = number_forms("column")  # no cast
-
-
-def declared_types(body: ir.AnyBody, types: Mapping[str, str]) -> dict[int, str]:
-    """Return the types that the user declares, by the index of the feature."""
-    found = {}
-    indices = {feature.name: index for index, feature in enumerate(body.features)}
-    for name, declared in types.items():
-        check_choice(f"--type: {name!r} is", declared, DECLARED)
-        if name not in indices:
-            raise OptionError(f"--type: the model has no feature {name!r}")
-        if body.features[indices[name]].kind is not ir.Kind.NUMERIC:
-            raise OptionError(f"--type: the feature {name!r} is not numeric")
-        found[indices[name]] = declared
-    return found
+TYPED_FORMS = {  # the tests of a number that is never NaN
+    name: Phrase(text, ("x", "value"))
+    for name, text in {
+        "at_most": "{x} <= {value}",
+        "at_most_or_missing": "({x} <= {value} OR {x} IS NULL)",
+        "above": "{x} > {value}",
+        "above_or_missing": "({x} > {value} OR {x} IS NULL)",
+        "number_missing": "{x} IS NULL",
+        "number_known": "{x} IS NOT NULL",
+    }.items()
+}
 
 
 class ConditionWriter:
@@ -241,7 +202,6 @@ class ConditionWriter:
         body: ir.AnyBody,
         columns: Mapping[int, str],
         answer: ir.ValueType = ir.ValueType.STR,
-        types: Mapping[int, str] = NO_TYPES,
     ) -> None:
         self.dialect = dialect
         self.features = body.features
@@ -249,12 +209,10 @@ class ConditionWriter:
         cast = dialect.columns
         if dialect.number_for_number and answer is not ir.ValueType.STR:
             cast = replace(cast, number=dialect.number_for_number)
-        self.types = types  # declared, by the feature's index
         self.typed = {  # CAST("age" AS DOUBLE)
             index: cast.of(body.features[index].type).fill(column)
             for index, column in columns.items()
         }
-        self.typed |= {i: columns[i] for i in columns if types.get(i) == DOUBLE}
         self.text = cache(self._text)
         limits = dialect.limits
         values = [condition.value for condition in conditions(body)]
@@ -296,16 +254,13 @@ class ConditionWriter:
     def _number(self, test: ir.Condition, name: str, known: bool) -> str:
         """Write the test of a number, in the form of this name."""
         index, forms = test.feature, self.dialect.conditions
-        declared, typed = self.types.get(index), self.dialect.literals.typed
+        typed = self.dialect.literals.typed
         if test.value == inf:  # it compares nothing
             name = f"number_{name}" if name in ("missing", "known") else name
-            whole = INTEGER_FORMS.get(name) if declared == INTEGER else None
-            return self._filled(whole or getattr(forms, name), index, "")
+            return self._filled(getattr(forms, name), index, "")
         cut = threshold(test)
-        if declared == INTEGER and abs(cut) < WHOLE:
-            return self._filled(INTEGER_FORMS[name], index, str(floor(cut)))
         form = TYPED_FORMS[name] if known else getattr(forms, name)
-        if typed and declared != DOUBLE and abs(cut) < WHOLE:
+        if typed and abs(cut) < WHOLE:
             column = self.columns[index]
             return form.fill(x=column, column=column, value=self.threshold(cut, typed))
         return self._filled(form, index, self.threshold(cut))
