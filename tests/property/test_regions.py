@@ -168,27 +168,6 @@ def test_parts_are_what_conditions_do_not_tell_apart(
 
 @settings(max_examples=150, deadline=None)
 @given(seeds)
-def test_a_box_divided_in_two_loses_and_invents_no_value(seed: int) -> None:
-    """`Space.tests` as re-treeing uses it: one feature, a box and a region in it."""
-    random = Random(seed)
-    feature = random.choice(FEATURES)
-    space = Space((feature,) * 4)
-    box = region_of([random_condition(random, feature) for _ in range(2)], feature)
-    region = where(random_condition(random, feature), feature)
-    if isinstance(region, Interval):
-        region = Interval(-inf, region.high, region.missing)
-        if not region.has_known:
-            return
-    yes, no = space.tests(3, box, region)
-    inside, inner = held(box, feature), held(box.meet(region), feature)
-    for test, is_yes in ((yes, True), (no, False)):
-        truths = meant([test], feature)
-        for truth, is_in, is_inner in zip(truths, inside, inner, strict=True):
-            assert not is_in or truth == (is_inner == is_yes)
-
-
-@settings(max_examples=150, deadline=None)
-@given(seeds)
 def test_a_row_inside_a_box_satisfies_its_conditions(seed: int) -> None:
     random = Random(seed)
     space = Space(FEATURES)

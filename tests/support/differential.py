@@ -8,7 +8,7 @@ from random import Random
 
 from tests.support.random_models import SEVERAL, random_program, random_row
 from treecompile.emit.compiler import emit
-from treecompile.emit.options import AUTO, EmitOptions
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.text import Quoting
 from treecompile.engines.base import Engine
@@ -84,14 +84,9 @@ def held(
     return [row for row, _ in kept], [answer for _, answer in kept]
 
 
-def check_python(
-    program: Program,
-    rows: list[Row],
-    answers: list[Answer],
-    layout: str = AUTO,
-) -> int:
+def check_python(program: Program, rows: list[Row], answers: list[Answer]) -> int:
     """Labels, rules and probabilities of the Python module."""
-    text = emit(program, "python", EmitOptions(layout=layout)).text
+    text = emit(program, "python", EmitOptions()).text
     found = run_python(text, program.body.features, rows)
     for row, expected, said in zip(rows, answers, found, strict=True):
         assert isinstance(said, ModuleAnswer)
@@ -113,11 +108,7 @@ def check_node(program: Program, rows: list[Row], answers: list[Answer]) -> int:
 
 
 def check_sql(
-    database: Engine,
-    program: Program,
-    rows: list[Row],
-    answers: list[Answer],
-    layout: str = AUTO,
+    database: Engine, program: Program, rows: list[Row], answers: list[Answer]
 ) -> int:
     """Labels, rules and probabilities on one database."""
     dialect = database.dialect
@@ -130,9 +121,7 @@ def check_sql(
     for output in ("label", "rule", "probability") if rows else ():
         if output == "probability" and not program.body.labels:
             continue
-        options = EmitOptions(
-            dialect=dialect.key, output=output, columns=columns, layout=layout
-        )
+        options = EmitOptions(dialect=dialect.key, output=output, columns=columns)
         text = emit(program, "sql", options).text
         found = run_sql(text, program.body.features, rows, database, columns)
         for row, said, actual in zip(rows, answers, found, strict=True):

@@ -225,14 +225,10 @@ def test_the_comment_at_the_top() -> None:
  *
  * Compiled by treecompile {__version__} from the model with SHA-256
  * {SHA}.
- * 2 ordered rules with 2 tests are run as one nested decision of 2 tests.
  * No dependencies. ECMAScript 2020 or later: Node.js, Deno, browsers.
  */
 
 const MODEL""")
-    assert artefact.notes == (
-        "2 ordered rules with 2 tests are run as one nested decision of 2 tests",
-    )
     assert artefact.text.endswith("  predictProba,\n};\n")
 
 

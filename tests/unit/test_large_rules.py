@@ -1,4 +1,4 @@
-"""`check`, `diff` and nested decisions of large and of trivial lists of rules."""
+"""`check` and `diff` of large and of trivial lists of rules."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ from dataclasses import replace
 
 import pytest
 
-from treecompile.emit.steps import nest
 from treecompile.inspect.check import Fault, check
 from treecompile.inspect.diff import diff
 from treecompile.model.ir import Program, RuleSet
-from treecompile.model.semantics import conditions
 from treecompile.rules.language.document import loads
 
 LABELS = "TARGET y IN {a, b}\n"
@@ -34,9 +32,6 @@ def test_features_that_no_rule_tests_take_no_memory() -> None:
     assert result.counts[Fault.SHADOWED] == 1
     assert result.counts[Fault.OVERLAP] == 1
     assert result.findings[0].row == {"x": 3.0}
-    nested = nest(rules_of(program))
-    assert nested is not None
-    assert {c.feature for c in conditions(nested.tree)} == {5_000}
 
 
 def test_each_rule_reads_another_feature() -> None:
@@ -47,7 +42,6 @@ def test_each_rule_reads_another_feature() -> None:
     assert not result.findings
     assert len(result.undecided) == 3
     assert "too many rules" in result.undecided[0]
-    assert nest(rules_of(program)) is None
     other = replace(program, body=replace(rules_of(program), rules=()))
     assert not diff(program, other).complete
 
@@ -82,4 +76,3 @@ def test_a_list_with_only_a_default() -> None:
     result = check(program)
     assert result.counts[Fault.INCOMPLETE] == 1
     assert diff(program, program).same
-    assert nest(rules_of(program)) is not None

@@ -14,10 +14,8 @@ import pytest
 
 import treecompile
 from tests.support.quick import without_black
-from tests.support.rule_lists import at_most, rule_set
 from tests.support.samples import balanced, chain, every_type, leaf, module_of
 from treecompile.emit.compiler import emit
-from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.layout import WIDTH
 from treecompile.model.ir import (
     Branch,
@@ -38,9 +36,9 @@ from treecompile.model.ir import (
 from treecompile.model.semantics import is_missing, negate, threshold
 
 
-def text_of(program: Program, layout: str = "auto") -> str:
+def text_of(program: Program) -> str:
     with without_black():
-        return emit(program, "python", EmitOptions(layout=layout)).text
+        return emit(program, "python").text
 
 
 def number(name: str) -> Feature:
@@ -48,7 +46,7 @@ def number(name: str) -> Feature:
 
 
 def decided(feature: Feature, *tests: Condition) -> str:
-    return text_of(chain((feature,), tests, ("low", "high")), layout="decision")
+    return text_of(chain((feature,), tests, ("low", "high")))
 
 
 def test_variables_are_short_and_in_lower_case() -> None:
@@ -76,7 +74,7 @@ def test_values_are_taken_by_position_alone() -> None:
 
 def test_answers_that_are_not_texts_have_their_type() -> None:
     test = Condition(0, Op.LE, 2.5, missing=False)
-    text = text_of(chain((number("x"),), (test,), (0, 1)), layout="decision")
+    text = text_of(chain((number("x"),), (test,), (0, 1)))
     assert "@overload\ndef predict_values(x: Any, /) -> int: ...\n" in text
     assert "def predict_values(x: Any, /, *, rule: bool = False) -> Any:\n" in text
 
@@ -272,14 +270,6 @@ def pair() -> tuple[Condition, ...]:
     return tuple(Condition(place, Op.LE, 1.0, missing=False) for place in (0, 1))
 
 
-def test_the_docstring_says_how_rules_are_run() -> None:
-    rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
-    made = emit(Program("y", "test", rules), "python")
-    (said,) = made.notes
-    how = said.removeprefix("the Python module uses the ")
-    assert f"\nL{how[1:]}.\n" in made.text
-
-
 def test_the_number_of_rows_is_known_after_learning() -> None:
     frame = pd.DataFrame({"x": [1.0, 2.0, 5.0], "y": ["a", "b", "b"]})
     made = treecompile.learn(frame, target="y").emit("python")
@@ -357,15 +347,6 @@ def test_a_name_as_wide_as_a_line_is_read_where_the_decision_is_called() -> None
         assert ("return predict_values(" in text) == (size == 100)
         assert black.format_str(text, mode=black.Mode()) == text
         assert module_of(text).predict({"x" * size: 3}) == "high"
-
-
-def test_a_tree_is_nested_and_rules_are_a_list() -> None:
-    tests = [Condition(0, Op.LE, limit, missing=False) for limit in (1.0, 2.0)]
-    tree = chain((number("x"),), tuple(tests), ("low", "high"))
-    assert "\nLayout decision.\n" in text_of(tree)
-    assert "\nLayout list: " in text_of(tree, layout="list")
-    rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
-    assert "\nLayout list: " in text_of(replace(tree, body=rules))
 
 
 def test_texts_and_ids_of_rules_need_no_overloads() -> None:

@@ -12,7 +12,6 @@ import pytest
 import treecompile
 from tests.support.random_models import random_body, random_row
 from treecompile.emit.compiler import emit
-from treecompile.emit.options import EmitOptions
 from treecompile.inspect.quality import quality_line
 from treecompile.model.errors import OptionError
 from treecompile.model.file.read import loads
@@ -95,7 +94,7 @@ def test_what_refers_is_verified_and_survives_its_file(rules: str) -> None:
     assert program.body.labels[-1] == "refer"
     assert loads(dumps(program)) == program
     for target in ("python", "sql"):
-        text = emit(program, target, EmitOptions(layout="decision")).text
+        text = emit(program, target).text
         assert verify(program, text, budget=3000).passed
 
 

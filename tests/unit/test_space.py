@@ -155,23 +155,3 @@ def test_parts_of_boxes() -> None:
     assert space.inside([below, Condition(1, Op.GT, 3.0, missing=True)]) is None
     assert space.inside([]) == box == tuple(map(everything, space.features))
     assert space.conditions(box) == ()
-
-
-def test_the_shorter_list_of_categories_is_written() -> None:
-    many = Feature("c", Kind.CATEGORICAL, ValueType.INT, (1, 2, 3, 4, 5))
-    space = Space((many,))
-    box = space.inside([Condition(0, Op.IN, (1, 2, 3, 4, 5), missing=False)])
-    assert box is not None
-    most = space.region(Condition(0, Op.IN, (1, 2, 3), missing=False))
-    yes, no = space.tests(0, box[0], most)
-    assert yes == Condition(0, Op.NOT_IN, (4, 5), missing=False)
-    assert no == negate(yes)
-    few = space.region(Condition(0, Op.IN, (1, 2), missing=False))
-    assert space.tests(0, box[0], few)[0] == Condition(0, Op.IN, (1, 2), missing=False)
-    # Equally many: the set itself.
-    four = space.inside([Condition(0, Op.IN, (1, 2, 3, 4), missing=False)])
-    assert four is not None
-    assert space.tests(0, four[0], few)[0] == Condition(0, Op.IN, (1, 2), missing=False)
-    # Where unseen values are on the other side, they must not be taken in.
-    wide = space.everything[0]
-    assert space.tests(0, wide, most)[0] == Condition(0, Op.IN, (1, 2, 3), False)

@@ -12,7 +12,6 @@ from itertools import product
 import pytest
 
 from tests.support.dialects import SQLITE, with_limits
-from tests.support.rule_lists import at_most, rule_set
 from tests.support.samples import balanced, chain, every_type, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
@@ -28,7 +27,6 @@ from treecompile.model.ir import (
     Feature,
     Kind,
     Op,
-    Program,
     Tree,
     ValueType,
 )
@@ -186,15 +184,10 @@ def test_any_nesting_decides_alike(nesting: int) -> None:
     assert all(x == answer for x, answer in found)
 
 
-def test_warnings_and_notes_come_with_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_warnings_come_with_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
     slow = with_limits(slow_leaves=2)
     monkeypatch.setattr("treecompile.emit.sql.lower.read_dialect", lambda name: slow)
     made = emit(stump(0.5), "sql")
     assert made.warnings == ("SQLite is slow to read an expression of 2 leaves",)
     first = made.text.splitlines()[0]
-    assert re.search(r", model [0-9a-f]{64}, layout list: 2 rules,.*\*/$", first)
-    rules = rule_set(((at_most(0, 5.0),), "yes"), ((at_most(1, 1.0),), "no"))
-    asked = EmitOptions(layout="decision")
-    nested = emit(Program("y", "test", rules), "sql", asked)
-    (said,) = nested.notes
-    assert said.removeprefix("the SQL uses the ") in nested.text.splitlines()[0]
+    assert re.search(r", model [0-9a-f]{64} \*/$", first)

@@ -194,7 +194,7 @@ MUTANTS: list[tuple[str, str, str, str]] = [
 def test_a_mutant_is_caught(model: str, to: str, old: str, new: str) -> None:
     program = MODELS[model]()
     for dialect in ("sqlite", "duckdb") if to == "sql" else ("sqlite",):
-        asked = EmitOptions(dialect=dialect, layout="decision")
+        asked = EmitOptions(dialect=dialect)
         text = emit(program, to, asked).text
         assert old in text, text
         broken = text.replace(old, new.replace("{old}", old), 1)

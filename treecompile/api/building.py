@@ -32,7 +32,7 @@ from treecompile.api.rows import (
 )
 from treecompile.emit import compiler
 from treecompile.emit.compiler import Artefact
-from treecompile.emit.options import LAYOUTS, check_choice, emit_options
+from treecompile.emit.options import emit_options
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.engines.addresses import is_of_another
 from treecompile.learning.options import LearnOptions
@@ -95,7 +95,6 @@ def build(
     rows: Data | None = None,
     refer: str | Sequence[str] = (),
     refer_label: Label = "refer",
-    layout: str = "auto",
     dialect: str = "sqlite",
     columns: Mapping[str, str] | None = None,
     engine: str | Sequence[str] = (),
@@ -122,12 +121,11 @@ def build(
     files can be added.
 
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `refer` and
-    `refer_label` are as for `Model.refer`, also for a model. `layout` applies to
-    predict.py and predict.sql, `dialect` and `columns` to predict.sql, as in
-    `Model.emit`. The artefacts are verified before anything is written, the SQL on the
-    engine of its dialect and on every other `engine`; `url` is the address of a server
-    among them. `glossary`, `full` and `templates` are as for
-    `Model.emit`.
+    `refer_label` are as for `Model.refer`, also for a model. `dialect` and
+    `columns` are for predict.sql, as in `Model.emit`. The artefacts are verified before
+    anything is written, the SQL on the engine of its dialect and on every other
+    `engine`; `url` is the address of a server among them. `glossary`, `full` and
+    `templates` are as for `Model.emit`.
 
     With `estimate`, the quality on new rows is estimated by cross-validation if that
     takes only a few seconds.
@@ -145,7 +143,6 @@ def build(
         read_dialect(name)
     said = {"glossary": glossary}
     emit_options("markdown", said)  # refuses a damaged one now
-    check_choice("--layout", layout, LAYOUTS)
     declining = refer_options(refer, refer_label)
     learning = {"target": target, "validation": validation, "rules": rules}
     given = {name: value for name, value in learning.items() if value is not None}
@@ -172,8 +169,8 @@ def build(
         chosen = emit_options(to, {"templates": templates, **options})
         return compiler.emit(program, to, chosen)
 
-    python = emitted("python", layout=layout)
-    in_sql = partial(emitted, "sql", layout=layout, columns=columns)
+    python = emitted("python")
+    in_sql = partial(emitted, "sql", columns=columns)
     sql = in_sql(dialect=dialect)
     document = emitted("markdown", **said, full=full)
     page = None
@@ -181,7 +178,7 @@ def build(
         page = _page(partial(emitted, "html", **said), feedback)
     for warning in (*sql.warnings, *document.warnings):
         feedback.tell(f"Warning: {warning}")
-    feedback.notes((*python.notes, *sql.notes, *document.notes))
+    feedback.notes(document.notes)
     reports = {}
     if verify:
         if not own.engine:

@@ -207,9 +207,6 @@ class Model:
         whose templates replace the built-in ones. Options that the target does not have
         are refused.
 
-        For Python and SQL: the `layout` (`list` for one guard per rule, `decision` for
-        a nested decision, or `auto`).
-
         For SQL: the `dialect`; the `form` (expression, select, view or dbt); the
         `table` that a query reads; the `name` of the view or dbt model; the `output`
         (label, probability, margin or rule; in a query several, separated by commas);

@@ -64,7 +64,6 @@ class LearnKeywords(DataKeywords, total=False):
 
 
 class EmitKeywords(TypedDict, total=False):
-    layout: str
     dialect: str
     form: str
     table: str

@@ -23,10 +23,7 @@ from treecompile.model.options import COMMON, REVIEWING, TESTING
 from treecompile.rules.options import ReferOptions
 
 # The options of `build` that are not for learning.
-EMITTING = (
-    *("layout", "dialect", "columns"),
-    *("glossary", "full", "templates"),
-)
+EMITTING = ("dialect", "columns", "glossary", "full", "templates")
 
 
 @command(

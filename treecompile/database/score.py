@@ -15,7 +15,6 @@ from treecompile.emit.sql.forest import expressions as forest_expressions
 from treecompile.emit.sql.forms import SELECT
 from treecompile.emit.sql.lower import expressions
 from treecompile.emit.sql.text import Quoting
-from treecompile.emit.steps import note
 from treecompile.model.errors import DataError, EngineError, OptionError
 from treecompile.model.files import TEMPORARY
 from treecompile.model.ir import AnyProgram, Forest
@@ -72,8 +71,7 @@ def score(
         _write(location, query, Path(into))
     else:
         location.store.save(Quoting(dialect).path("--into", into), query)
-    said = "" if isinstance(body, Forest) else note(body)
-    return (*warnings, *filter(None, [said]))
+    return tuple(warnings)
 
 
 # ---------------------------------------------------------------- files

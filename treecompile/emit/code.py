@@ -16,7 +16,7 @@ from treecompile.emit.literals import DOUBLES, INTEGERS, STRINGS, identifiers
 from treecompile.emit.lowering import CompilerInput, Lowered, form_of
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.phrases import Phrase
-from treecompile.emit.steps import decision_steps, note
+from treecompile.emit.steps import decision_steps
 from treecompile.emit.targets import ByType
 from treecompile.emit.toml import build, checked, phrase
 from treecompile.model import ir, words
@@ -151,7 +151,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         features=[writer.feature(index) for index in writer.identifiers],
         lines=list(writer.lines()),
     )
-    return Lowered(text, notes=(note(body),))
+    return Lowered(text)
 
 
 class CodeWriter:

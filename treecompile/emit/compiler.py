@@ -89,8 +89,9 @@ def emit(
             f"the text has {len(text):,} characters, and what reads it takes at most"
             f" {description.longest:,}: {SMALLER}"
         )
-    notes = tuple(filter(None, lowered.notes))
-    return Artefact(text, description.suffix, lowered.warnings, notes, lowered.beside)
+    return Artefact(
+        text, description.suffix, lowered.warnings, lowered.notes, lowered.beside
+    )
 
 
 def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]:

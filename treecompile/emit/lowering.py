@@ -48,7 +48,7 @@ class Lowered:
 
     strings: DataclassInstance  # what the template places: a SqlText
     warnings: tuple[str, ...] = ()  # ("DuckDB is slow to read ... 20000 leaves",)
-    notes: tuple[str, ...] = ()  # ("12 ordered rules ... are run as one nested ...",)
+    notes: tuple[str, ...] = ()  # ("the document shows the most frequent of ...",)
     beside: str = ""  # a second file: a dbt model's YAML
 
 

@@ -16,7 +16,6 @@ from typing import Any
 from treecompile.model.errors import OptionError
 from treecompile.model.files import read_text
 from treecompile.model.options import (
-    CODE,
     IN_DOCUMENT,
     IN_SQL,
     TEMPLATES,
@@ -27,7 +26,6 @@ from treecompile.model.options import (
 
 # Lowerings.
 PYTHON, SQL, MARKDOWN, HTML = ("python",), ("sql",), ("markdown",), ("html",)
-LIST, DECISION, AUTO = LAYOUTS = ("list", "decision", "auto")
 
 
 HEADS = ("name", "description", "unit")  # of a glossary
@@ -49,16 +47,6 @@ Glossary = Mapping[str, Entry]  # by the name of the column
 
 @dataclass(frozen=True, slots=True)
 class EmitOptions:
-    layout: str = option(
-        AUTO,
-        "`list` writes one guard or WHEN for each rule, in the order of the document;"
-        " `decision` nests them, so that a row needs fewer tests; `auto` chooses the"
-        " list if a row then needs at most twice as many tests, but never for a tree in"
-        " Python.",
-        "HOW",
-        targets=(*PYTHON, *SQL),
-        group=CODE,
-    )
     dialect: str = option(
         "sqlite",
         "The database, such as `duckdb` or `snowflake`, or your own dialect:"

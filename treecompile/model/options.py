@@ -26,14 +26,12 @@ FILES = "Format of data files"
 PRUNING, MISSING_VALUES = "Pruning and validation", "Missing values"
 WEIGHTS, RULES, REVIEWING = "Weights and costs", "Rules", "Edited rules"
 IN_SQL, IN_DOCUMENT = "SQL", "Document"
-CODE = "Python and SQL"
 TEMPLATES, TESTING, SEARCH = "Templates", "Verification", "Search"
 DATABASE, OUTPUT = "Database", "Output"
 HEADINGS = (  # in this order
     *(COMMON, DATA, FILES, GROWTH, PRUNING, MISSING_VALUES, WEIGHTS, RULES),
     REVIEWING,
     *(
-        CODE,
         IN_SQL,
         IN_DOCUMENT,
         TEMPLATES,

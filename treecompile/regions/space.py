@@ -12,13 +12,12 @@ from math import inf, isfinite, isinf, nextafter
 
 from treecompile.model import ir
 from treecompile.model.paths import paths
-from treecompile.model.semantics import leaf_positions, negate
+from treecompile.model.semantics import leaf_positions
 from treecompile.regions.region import (
     UNSEEN,
     CategorySet,
     Interval,
     Region,
-    bound,
     everything,
     where,
 )
@@ -71,29 +70,6 @@ class Space:
         usual = [(column.low or 0.0, column.high or 0.0) for column in columns]
         usual = usual or [(0.0, 0.0)] * len(box)
         return tuple(map(value_inside, box, self.features, usual))
-
-    def tests(
-        self, index: int, box: Region, region: Region
-    ) -> tuple[ir.Condition, ir.Condition]:
-        """Return a condition and its negation that divide a box at a region.
-
-        The region is of one feature; an interval must begin at the lowest number.
-        """
-        feature = self.features[index]
-        if isinstance(region, Interval):
-            flag = region.missing and box.missing
-            test = bound(index, feature, ir.Op.LE, region.high, flag)
-            return test, negate(test)
-        inner, outer = box.meet(region), box.without(region)
-        assert isinstance(inner, CategorySet)
-        assert isinstance(outer, CategorySet)
-        inside, outside = inner.members(feature), outer.members(feature)
-        is_shorter = inner.bits & UNSEEN or len(outside) < len(inside)
-        if is_shorter and not outer.bits & UNSEEN:
-            test = ir.Condition(index, ir.Op.NOT_IN, outside, inner.missing)
-        else:
-            test = ir.Condition(index, ir.Op.IN, inside, inner.missing)
-        return test, negate(test)
 
 
 def example(body: ir.Body, columns: Sequence[ir.ColumnSummary] = ()) -> ir.Row:

@@ -11,14 +11,13 @@ have one. `verification.verify` runs the artefact on these rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from math import isfinite, prod
 from random import Random
 
-from treecompile.emit.steps import nest
 from treecompile.model.collector import paused
-from treecompile.model.ir import Body, Condition, Kind, Row, RuleSet, Tree, Value
+from treecompile.model.ir import Body, Condition, Kind, Row, RuleSet, Value
 from treecompile.model.paths import leaf_count
 from treecompile.model.semantics import required_features, threshold
 from treecompile.regions.space import Box, unseen
@@ -64,15 +63,7 @@ def probe_rows(
     if combinations <= budget:
         rows = all_combinations(around, required, dice)
         return ProbeRows(rows, True, leaf_count(body))
-    # Where rules are emitted as one nested decision, an artefact errs at its questions.
-    nested = None if isinstance(body, Tree) else nest(body)
-    if nested is None:
-        return Probing(body, around, budget, dice, answer).result()
-    rules = nested.outcomes
-    probing = Probing(
-        nested.tree, around, budget, dice, lambda leaf: answer(rules[leaf])
-    )
-    return replace(probing.result(), cells=len(set(rules.values())))
+    return Probing(body, around, budget, dice, answer).result()
 
 
 def all_combinations(around: Grid, required: set[int], dice: Random) -> tuple[Row, ...]:

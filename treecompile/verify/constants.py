@@ -15,23 +15,19 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from itertools import chain
+from dataclasses import dataclass
 from math import inf, isfinite, ldexp
 from typing import Any
 
 from treecompile.emit.compiler import emit
-from treecompile.emit.options import DECISION, LIST, EmitOptions
+from treecompile.emit.options import EmitOptions
 from treecompile.model import words
-from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import AnyProgram, Feature, Label, Value, ValueType
 from treecompile.verify.claims import NODE, PYTHON, Claim
 from treecompile.verify.statements import RefusedError, has_backslashes, scan
 
 Found = Counter[int | float | str]
 MOST_DIGITS = 1000
-LAYOUT = re.compile(r"\b[Ll]ayout (list|decision)\b")
-MOST_HEAD = 5_000  # first characters, in which an artefact names its layout
 MOST_ADDED = 10_000  # constants that are tried as inputs
 
 
@@ -74,15 +70,14 @@ def added(
 ) -> Constants:
     """Return the constants that an artefact has more often than one compiled afresh."""
     if claimed.engine == PYTHON:
-        fresh = _fresh(program, "python", EmitOptions(), text)
-        first = next(fresh)
-        if first == text:  # the usual case, and faster than to parse both texts
+        fresh = emit(program, "python").text
+        if fresh == text:  # the usual case, and faster than to parse both texts
             return Constants()
         try:
             found = in_python(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return Constants()  # running it will report the error and its line
-        own = _own(found, map(in_python, chain([first], fresh)))
+        own = in_python(fresh)
     elif claimed.engine == NODE:
         found = in_javascript(text)
         own = in_javascript(emit(program, "javascript").text)
@@ -90,9 +85,7 @@ def added(
         escapes = has_backslashes(claimed.engine)
         found = in_sql(text, escapes)
         asked = _options(program, claimed, columns)
-        own = _own(
-            found, (in_sql(t, escapes) for t in _fresh(program, "sql", asked, text))
-        )
+        own = in_sql(emit(program, "sql", asked).text, escapes)
     more = found - own
     if len(more) > MOST_ADDED:
         raise RefusedError(
@@ -105,33 +98,6 @@ def added(
         numbers=frozenset(numbers | {-n for n in numbers}),
         strings=frozenset(s for s in more if isinstance(s, str)),
     )
-
-
-def _fresh(
-    program: AnyProgram, target: str, asked: EmitOptions, text: str
-) -> Iterator[str]:
-    """Yield the artefact compiled afresh, in the layout its head names, or in each."""
-    named = LAYOUT.search(text, 0, MOST_HEAD)
-    if named:
-        with suppress(OptionError, TargetError):
-            yield emit(program, target, replace(asked, layout=named[1])).text
-            return
-    yield emit(program, target, asked).text
-    for layout in (LIST, DECISION):
-        with suppress(OptionError, TargetError):
-            yield emit(program, target, replace(asked, layout=layout)).text
-
-
-def _own(found: Found, layouts: Iterator[Found]) -> Found:
-    """Return the constants of the layout that differs least from those found."""
-
-    def distance(own: Found) -> int:
-        return (found - own).total() + (own - found).total()
-
-    nearest = next(layouts)
-    while distance(nearest) and (another := next(layouts, None)) is not None:
-        nearest = min(nearest, another, key=distance)
-    return nearest
 
 
 def _options(

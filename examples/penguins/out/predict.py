@@ -14,7 +14,6 @@
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
 cbd3c77f5b8f0b17d397bb2c896fcfde4f8d4ac21c1dd78a2ab185e835d5c254.
-Layout decision.
 Standard library only, Python 3.9 or later.
 """
 

@@ -7,7 +7,6 @@
 
 Compiled by treecompile 0.1.0 from the model with SHA-256
 52dce5d19cb933e31a0bf24d4069b8ace7b5baa64bb023d0d514f633b6c2d8f4.
-Layout decision.
 Standard library only, Python 3.9 or later.
 """
 

@@ -25,7 +25,7 @@ from treecompile.database.grow.targets import TableTarget
 from treecompile.database.journal import TableState
 from treecompile.emit.sql.lower import case_lines
 from treecompile.emit.sql.text import ConditionWriter, literal
-from treecompile.emit.steps import decision_steps
+from treecompile.emit.steps import tree_steps
 from treecompile.engines.base import NoTemporaryTableError
 from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
 from treecompile.learning.grow.impurity import finish_tree
@@ -290,7 +290,7 @@ def node_of_row(
     whole = finish_tree(draft, work.target.response, schema.features, schema.labels)
     tree = _leading(whole, [number != CLOSED for number in numbers])
     columns = {i: source.column for i, source in enumerate(schema.columns)}
-    steps = decision_steps(tree, dialect.limits.nesting, missing_last=True)
+    steps = tree_steps(tree, dialect.limits.nesting, missing_last=True)
     text = ConditionWriter(dialect, tree, columns).text
     lines = case_lines(steps, text, lambda leaf: str(numbers[leaf]), dialect)
     return " ".join(line.strip() for line in lines)

@@ -28,7 +28,6 @@ from treecompile.emit.javascript.layout import (
 from treecompile.emit.literals import javascript_string
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.steps import note
 from treecompile.emit.targets import ByType, read_target
 from treecompile.emit.templates import render
 from treecompile.model import ir, words
@@ -103,7 +102,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         steps=[] if said else _steps(program),
         ends=[] if said else _ends(program, decided, figures),
     )
-    return Lowered(module, notes=(note(body),))
+    return Lowered(module)
 
 
 def decision_script(source: CompilerInput) -> str:
@@ -147,11 +146,9 @@ def _head(source: CompilerInput, rules: int) -> list[str]:
         for p in required_features(body)
     ]
     call = block("predict({", items, "});")
-    how = note(body)
     paragraphs = [
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         source.sha256 + ".",
-        f"{how[:1].upper()}{how[1:]}." if how else "",
         "No dependencies. ECMAScript 2020 or later: Node.js, Deno, browsers.",
     ]
     answer = literal(predict(body, row), exact=is_large(body.labels))

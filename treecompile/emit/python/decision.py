@@ -19,7 +19,6 @@ from treecompile.emit.guards import (
     FunctionText,
     GuardClauses,
 )
-from treecompile.emit.layouts import NESTED, CodeLayout
 from treecompile.emit.literals import identifiers, python_literal, python_string
 from treecompile.emit.python.layout import (
     WIDTH,
@@ -31,6 +30,7 @@ from treecompile.emit.python.layout import (
     signature,
     with_comment,
 )
+from treecompile.emit.steps import decision_steps
 from treecompile.emit.targets import ByType
 from treecompile.model import ir
 
@@ -66,11 +66,10 @@ class DecisionCode(GuardClauses):
         body: ir.Body,
         taken: Iterable[str],
         said: Mapping[str, str],
-        layout: CodeLayout = NESTED,
     ) -> None:
         reserved = {*taken, *RESERVED}
         variables = identifiers(body, reserved, VARIABLE_WIDTH, lower=True)
-        super().__init__(body, variables, list(layout.steps(body)), said)
+        super().__init__(body, variables, list(decision_steps(body)), said)
         self.large = self.large_features()
 
     def large_features(self) -> set[int]:

@@ -5,16 +5,14 @@ The text comes out as black formats it, without running black.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from treecompile.emit.explanations import conclusions, identity, sentences
 from treecompile.emit.guards import FunctionText
-from treecompile.emit.layouts import CodeLayout, LanguageCosts, choose
 from treecompile.emit.literals import python_literal, python_string
 from treecompile.emit.lowering import CompilerInput, Lowered
-from treecompile.emit.options import AUTO, DECISION, EmitOptions
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.decision import CONVERTERS, DecisionCode
 from treecompile.emit.python.layout import (
     WIDTH,
@@ -30,7 +28,6 @@ from treecompile.model.paths import outcomes
 from treecompile.model.semantics import predict, probabilities, required_features
 from treecompile.regions.space import example
 
-READING = 3  # a column costs as much as so many tests: a lookup, and tests of its type
 IMPORTED = {
     "collections.abc": {"Iterable", "Mapping"},
     "typing": {"Any"},
@@ -88,11 +85,10 @@ class ReadColumns:
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     program, body = source.program, source.program.body
     read = ReadColumns.of(program)
-    used, helpers = read.used, read.helpers
+    helpers = read.helpers
     answer_type = type(body.labels[0]).__name__ if body.labels else "float"
-    layout = choose(program, _asked(body, options), LanguageCosts(READING * len(used)))
     figures = words.evidence_by_id(program)
-    code = DecisionCode(body, helpers.names, figures, layout)
+    code = DecisionCode(body, helpers.names, figures)
     decided = outcomes(body)
     decision, *others = code.functions(decided)
     said = sentences(program, decided, figures)
@@ -103,7 +99,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     called = [*["predict_proba"] * bool(body.labels), "predict_many", "explain"]
     flags, replaced = {"SENTENCES": bool(said)}, {"Answer": answer_type}
     module = PythonModule(
-        docstring=_docstring(source, len(decided), layout),
+        docstring=_docstring(source, len(decided)),
         imports=helpers.imports(IMPORTED | _typing(code)),
         model=mapping("MODEL", model),
         features=read.features(),
@@ -123,13 +119,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         ends=[] if said else _ends(program, decided, figures),
         helpers=helpers.texts(),
     )
-    return Lowered(module, notes=(layout.note("the Python module"),))
-
-
-def _asked(body: ir.Body, options: EmitOptions) -> str:
-    """Return the layout to choose; AUTO nests a tree, which is shorter and faster."""
-    is_open = options.layout == AUTO and isinstance(body, ir.Tree)
-    return DECISION if is_open else options.layout
+    return Lowered(module)
 
 
 def _typing(code: DecisionCode) -> dict[str, set[str]]:
@@ -138,7 +128,7 @@ def _typing(code: DecisionCode) -> dict[str, set[str]]:
     return {"typing": IMPORTED["typing"] | overloads}
 
 
-def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[str]:
+def _docstring(source: CompilerInput, rules: int) -> list[str]:
     """Return the docstring of the module, with one call that can be tried."""
     program = source.program
     body = program.body
@@ -151,7 +141,6 @@ def _docstring(source: CompilerInput, rules: int, layout: CodeLayout) -> list[st
         "",
         f"Compiled by treecompile {source.version} from the model with SHA-256",
         f"{source.sha256}.",
-        *textwrap.wrap(f"L{layout.said[1:]}.", WIDTH),
         "Standard library only, Python 3.9 or later.",
     ]
     return [in_docstring(line).rstrip() for line in lines]

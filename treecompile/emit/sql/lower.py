@@ -7,20 +7,17 @@ data appears only as quoted names and literals.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from treecompile.emit import targets
-from treecompile.emit.layouts import NESTED, CodeLayout, LanguageCosts, choose
 from treecompile.emit.lowering import CompilerInput, Lowered
-from treecompile.emit.options import AUTO, DECISION, LIST, EmitOptions
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql import forms
 from treecompile.emit.sql.checks import (
     check_values,
     console_warnings,
-    size_of,
     size_warnings,
 )
 from treecompile.emit.sql.dialect import Dialect, DialectConditions, read_dialect
@@ -40,15 +37,12 @@ from treecompile.emit.sql.text import (
     column_names,
     literal,
 )
-from treecompile.emit.steps import Step, agreeing
+from treecompile.emit.steps import Step, agreeing, decision_steps
 from treecompile.model import ir, paths, words
 from treecompile.model.errors import TargetError
 from treecompile.model.semantics import probabilities, required_features
 
 UNSAID: Mapping[str, str] = MappingProxyType({})  # without comments
-
-
-COSTS = LanguageCosts(missing=1)  # (x <= 5 OR x IS NULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,46 +61,22 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     check_values(body, dialect)
     asked = asked_outputs(body, options)
     columns = column_names(body, Quoting(dialect, bare=True), options.columns)
-    layout, lines = laid_out(source.program, body, dialect, columns, options)
+    said = words.evidence_by_id(source.program) if options.comments else {}
+    steps = in_steps(body, dialect, columns, options, said)
+    lines = forms.statement(steps, dialect, options)
     labels = [literal(value, dialect) for value in body.labels]
     return Lowered(
-        SqlText(header(source, dialect, asked, options, layout), lines),
+        SqlText(header(source, dialect, asked, options), lines),
         warnings=(
             *size_warnings(lines, len(paths.outcomes(body)), dialect),
             *console_warnings(columns.values(), dialect),
             *taken_names(source.program, dialect, asked, options),
         ),
-        notes=(layout.note("the SQL"),),
         beside=properties(source.program, dialect, labels, options),
     )
 
 
 # ---------------------------------------------------------------- steps
-
-
-def laid_out(
-    program: ir.Program,
-    body: ir.Body,
-    dialect: Dialect,
-    columns: Mapping[int, str],
-    options: EmitOptions,
-) -> tuple[CodeLayout, list[str]]:
-    """Return the layout and the lines; nest a list that the database cannot run."""
-
-    said = words.evidence_by_id(program) if options.comments else {}
-
-    def lines(layout: CodeLayout) -> list[str]:
-        steps = in_steps(body, dialect, columns, options, said, layout)
-        return forms.statement(steps, dialect, options)
-
-    layout = choose(program, options.layout, COSTS)
-    if options.layout == AUTO and layout.name == LIST:
-        with suppress(TargetError):
-            made = lines(layout)
-            if not 0 < dialect.limits.text < size_of(made):
-                return layout, made
-        layout = choose(program, DECISION, COSTS)
-    return layout, lines(layout)
 
 
 def in_steps(
@@ -115,14 +85,13 @@ def in_steps(
     columns: Mapping[int, str],
     options: EmitOptions,
     said: Mapping[str, str] = UNSAID,
-    layout: CodeLayout = NESTED,
 ) -> Steps:
     """Return what a query computes, step by step; an expression has one step only.
 
     `said` is what comments say about each rule.
     """
     if options.form not in forms.WITH_TABLE:
-        return Steps(expressions(body, dialect, columns, options, said, layout))
+        return Steps(expressions(body, dialect, columns, options, said))
     typed: dict[str, str] = {}
     names, helper = forms.helper_names(body, dialect, options)
     if 0 < dialect.steps.typed_from <= len(paths.outcomes(body)):
@@ -134,7 +103,7 @@ def in_steps(
     asked = asked_outputs(body, options)
     has_helpers = dialect.steps.without or dialect.steps.lateral
     if len(asked) == 1 or not has_helpers or not required_features(body):
-        made = expressions(body, dialect, columns, options, said, layout)
+        made = expressions(body, dialect, columns, options, said)
         return Steps(made, stages)
     writer = ConditionWriter(dialect, body, columns, ir.ValueType.INT)
     found = paths.outcomes(body)
@@ -144,7 +113,7 @@ def in_steps(
         rule = found[place]
         return f"{numbers[place]}{_comment([rule], said)}"
 
-    steps = layout.steps(body, dialect.limits.nesting, missing_last=True)
+    steps = decision_steps(body, dialect.limits.nesting, missing_last=True)
     rule = list(case_lines(steps, writer.text, numbered, dialect))
     place = helper if dialect.steps.without else f"{forms.decided(options)}.{helper}"
     stages[forms.DECIDED] = {helper: rule}
@@ -209,7 +178,6 @@ def expressions(
     columns: Mapping[int, str],
     options: EmitOptions,
     said: Mapping[str, str] = UNSAID,
-    layout: CodeLayout = NESTED,
 ) -> dict[str, list[str]]:
     """Return the lines of each output, by its column: {"prediction": [...]}.
 
@@ -220,7 +188,7 @@ def expressions(
     for asked in asked_outputs(body, options):
         answer = answer_type(body, asked.output)
         writer = ConditionWriter(dialect, body, columns, answer)
-        lines = expression(body, writer, asked, said, layout)
+        lines = expression(body, writer, asked, said)
         made[OUTPUTS[asked.output]] = lines
     return made
 
@@ -230,7 +198,6 @@ def expression(
     writer: ConditionWriter,
     asked: Asked,
     said: Mapping[str, str],
-    layout: CodeLayout,
 ) -> list[str]:
     """Return the lines of the CASE that computes one output."""
     dialect = writer.dialect
@@ -239,7 +206,7 @@ def expression(
         place: result(rule, body, asked, dialect) for place, rule in decided.items()
     }
     behind = {place: [rule] for place, rule in decided.items()}
-    if layout.name == DECISION:
+    if isinstance(body, ir.Tree):
         decider, leaves = agreeing(body, answers)
         answers = {place: answers[found[0]] for place, found in leaves.items()}
         behind = {
@@ -249,7 +216,7 @@ def expression(
     def answer(position: int) -> str:
         return f"{answers[position]}{_comment(behind[position], said)}"
 
-    steps = layout.steps(decider, dialect.limits.nesting, missing_last=True)
+    steps = decision_steps(decider, dialect.limits.nesting, missing_last=True)
     return list(case_lines(steps, writer.text, answer, dialect))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from treecompile.emit.layouts import CodeLayout
 from treecompile.emit.lowering import CompilerInput, ForestInput
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.sql import dbt
@@ -117,9 +116,8 @@ def header(
     dialect: Dialect,
     asked: Iterable[Asked],
     options: EmitOptions,
-    layout: CodeLayout | None = None,
 ) -> str:
-    """Return the first line, which `verify` reads: dialect, outputs, model, layout.
+    """Return the first line, which `verify` reads: dialect, outputs, model.
 
     It has no semicolon: some consoles end a statement there, even in a comment.
     """
@@ -132,7 +130,7 @@ def header(
     parts = [f"treecompile {source.version}", f"dialect {dialect.key}"]
     parts.append(f"output {', '.join(named)}")
     parts.append(f"model {source.sha256}")
-    return ", ".join((*parts, layout.said) if layout else parts)
+    return ", ".join(parts)
 
 
 DESCRIBED = {
