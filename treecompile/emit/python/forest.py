@@ -46,7 +46,7 @@ class ForestModule:
     """The strings of the module of a forest; a list has one line in each entry."""
 
     docstring: list[str]  # "Predict price: a sum of 100 trees, by LightGBM.", ...
-    imports: list[str]  # "import re", "from math import exp, nan", ...
+    imports: list[str]  # "from math import exp, nan", ...
     model: list[str]  # MODEL = {"name": "price", "algorithm": "LightGBM", ...}
     features: list[str]  # FEATURES = {"heat": "number", "sky": "str"}
     classes: list[str]  # CLASSES = ("no", "yes"); nothing for a regression
@@ -74,7 +74,6 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
     flags = {
         "ONE_SUM": len(forest.start) == 1,
         "ROUNDS": forest.arithmetic is ir.Arithmetic.SINGLE,
-        "CLASSIFIES": bool(forest.labels),
     }
     target = in_docstring(words.name(program.target))
     renamed = {"Answer": answer_type, "TARGET": target, **VERSIONS}
@@ -104,7 +103,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         sums=code.sums(),
         runtime=[
             *copied(runtime, others, flags, renamed),
-            *copied(rows, ["predict_many"], flags, {"Answer": answer_type}),
+            *copied(rows, ["predict_many"], replaced={"Answer": answer_type}),
         ],
         trees=list(code.trees()),
         helpers=helpers.texts(),

@@ -13,30 +13,26 @@ from treecompile.model import values
 
 
 class ModuleSource:
-    """The functions and constants of a module, as text."""
+    """The functions of a module, as text."""
 
     def __init__(self, module: ModuleType) -> None:
         source = inspect.getsource(module)
         self.lines = source.split("\n")
-        self.definitions: dict[str, ast.stmt] = {}
-        self.origins: dict[str, str] = {}  # {"inf": "math", "re": ""} for `import re`
+        self.functions: dict[str, ast.FunctionDef] = {}
+        self.origins: dict[str, str] = {}  # {"inf": "math"}
         for statement in ast.parse(source).body:
             match statement:
                 case ast.ImportFrom(module=str(name), names=aliases):
                     self.origins.update((alias.name, name) for alias in aliases)
-                case ast.Import(names=aliases):
-                    self.origins.update((alias.name, "") for alias in aliases)
                 case ast.FunctionDef(name=name):
-                    self.definitions[name] = statement
-                case ast.Assign(targets=[ast.Name(id=name)]):
-                    self.definitions[name] = statement
+                    self.functions[name] = statement
 
     def text(self, name: str, flags: Mapping[str, bool]) -> str:
-        """A definition, in which `if FLAG:` is resolved: one branch of it is kept."""
-        definition = self.definitions[name]
-        first, last = definition.lineno, definition.end_lineno or 0
+        """A function, in which `if FLAG:` is resolved: one branch of it is kept."""
+        function = self.functions[name]
+        first, last = function.lineno, function.end_lineno or 0
         kept = dict(enumerate(self.lines[first - 1 : last], start=first))
-        for node in ast.walk(definition):
+        for node in ast.walk(function):
             if not isinstance(node, ast.If) or not isinstance(node.test, ast.Name):
                 continue
             if node.test.id in flags:
@@ -49,17 +45,17 @@ class ModuleSource:
         return "\n".join(kept[number] for number in sorted(kept))
 
     def with_all_used(self, names: Iterable[str]) -> set[str]:
-        """The names, with all definitions and imports that they need."""
+        """The names, with all functions and imports that they need."""
         found: set[str] = set()
         waiting = list(names)
         while waiting:
             name = waiting.pop()
             if name in found:
                 continue
-            if name in self.definitions:
-                inside = ast.walk(self.definitions[name])
+            if name in self.functions:
+                inside = ast.walk(self.functions[name])
                 waiting += [node.id for node in inside if isinstance(node, ast.Name)]
-            if name in self.definitions or name in self.origins:
+            if name in self.functions or name in self.origins:
                 found.add(name)
         return found
 
@@ -75,7 +71,7 @@ def copied(
     flags: Mapping[str, bool] = {},
     replaced: Mapping[str, str] = {},
 ) -> list[str]:
-    """The text of these functions and constants of a runtime module.
+    """The text of these functions of a runtime module.
 
     `flags` has the value of each constant that an `if` of the copy depends on, and
     `replaced` other text for some words: {"Answer": "str"}.
@@ -96,29 +92,16 @@ class Helpers:
         self.names = self.source.with_all_used(names)
 
     def texts(self) -> list[str]:
-        """The definitions in the order of the module: constants before their users.
-
-        Constants that follow each other are one text.
-        """
-        texts: list[str] = []
-        follows = False
-        for name, definition in self.source.definitions.items():
-            if name in self.names:
-                is_constant = isinstance(definition, ast.Assign)
-                before = f"{texts.pop()}\n" if follows and is_constant else ""
-                texts.append(before + self.source.text(name, {}))
-                follows = is_constant
-        return texts
+        """The functions, in the order of the module."""
+        functions = self.source.functions
+        return [self.source.text(name, {}) for name in functions if name in self.names]
 
     def imports(self, names: Mapping[str, Iterable[str]]) -> list[str]:
-        """Import statements for the helpers, and for these names of each module.
-
-        Modules themselves are under "": {"": {"re"}, "typing": {"Any"}}.
-        """
+        """Import statements for the helpers, and for these names of each module."""
         wanted = {module: set(some) for module, some in names.items()}
         for name in self.names & self.source.origins.keys():
             wanted.setdefault(self.source.origins[name], set()).add(name)
-        lines = [f"import {name}" for name in sorted(wanted.pop("", ()))]
-        for module, some in sorted(wanted.items()):
-            lines.append(f"from {module} import {', '.join(sorted(some))}")
-        return lines
+        return [
+            f"from {module} import {', '.join(sorted(some))}"
+            for module, some in sorted(wanted.items())
+        ]
