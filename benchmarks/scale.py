@@ -4,12 +4,10 @@
 
 Ten numeric features, two labels, depth 8. Each measurement runs in its own process, so
 that peak memory is its own. Our times, in DuckDB and in memory, include reading the
-files; that of scikit-learn is only `fit`. Up to a million rows, three more are shown:
-CART without a temporary table (each query computes the node of each row by CASE), and
-CART in PostgreSQL and Spark on this machine, without loading the one and starting the
-other. The last column is the share of the time that goes into the state file, from
-which an interrupted run resumes. 10**8 rows are 8 GB on disk; they are learned from in
-DuckDB only, with a limit of 4 GB instead of 800 MB.
+files; that of scikit-learn is only `fit`. Up to a million rows, two more are shown:
+PostgreSQL and Spark on this machine, without loading the one and starting the other.
+10**8 rows are 8 GB on disk; they are learned from in DuckDB only, with a limit of 4 GB
+instead of 800 MB.
 """
 
 from __future__ import annotations
@@ -49,14 +47,8 @@ from treecompile.database.locations import open_files
 from treecompile.learning.options import LearnOptions
 start = time.perf_counter()
 with open_files(folder, memory) as opened:
-    options = LearnOptions(algorithm, max_depth=depth)
-    tree = learn(
-        opened.store,
-        opened.relation,
-        DataOptions("y"),
-        options,
-        temporary_tables=is_table,
-    ).program.body
+    options = LearnOptions("cart", max_depth=depth, prune="none")
+    tree = learn(opened.store, opened.relation, DataOptions("y"), options).program.body
 """
 IN_MEMORY = """
 import time
@@ -112,32 +104,6 @@ with open_table("spark:", f'parquet."{folder}"') as opened:
     options = LearnOptions("cart", max_depth=depth, prune="none")
     tree = learn(opened.store, opened.relation, DataOptions("y"), options).program.body
 """
-STATE = """
-import tempfile, time
-from pathlib import Path
-from treecompile.database import learn as learning
-from treecompile.database.journal import Journal
-from treecompile.database.locations import open_files
-from treecompile.learning.options import LearnOptions
-from treecompile.tables.options import DataOptions
-kept = 0.0
-def timed(work):
-    def run(*given):
-        global kept
-        start = time.perf_counter()
-        result = work(*given)
-        kept += time.perf_counter() - start
-        return result
-    return run
-Journal.write, learning.run_of = timed(Journal.write), timed(learning.run_of)
-with open_files(folder, memory) as opened, tempfile.TemporaryDirectory() as state:
-    options, start = LearnOptions(algorithm, max_depth=depth), time.perf_counter()
-    learning.learn(opened.store, opened.relation, DataOptions("y"), options,
-                   journal=Journal(Path(state) / "state"))
-    share = kept / (time.perf_counter() - start)
-import json
-print(json.dumps({"share": share}))
-"""
 FIT = """
 import time
 import numpy as np, pyarrow.parquet as pq
@@ -158,13 +124,9 @@ print(json.dumps({"seconds": seconds, "peak": peak, "nodes": nodes}))
 """
 
 
-CART = {"algorithm": "cart", "is_table": True, "memory": "800MB"}
+CART = {"memory": "800MB"}
 MORE = {"memory": "4GB"}  # which more than 10**7 rows need
-VARIANTS: dict[str, tuple[str, dict[str, object]]] = {
-    "no table": (LEARN, {**CART, "is_table": False}),
-    "PostgreSQL": (POSTGRES, {}),
-    "Spark": (SPARK, {}),
-}
+VARIANTS = {"PostgreSQL": POSTGRES, "Spark": SPARK}
 
 
 def run(script: str, **given: object) -> dict[str, float]:
@@ -188,7 +150,7 @@ def main() -> None:
     sizes = [int(rows) for rows in options.rows] or (QUICK if options.quick else SIZES)
     learned = "seconds, nodes = time.perf_counter() - start, len(tree.nodes)\n"
     fitted = "seconds, nodes = time.perf_counter() - start, nodes.node_count\n"
-    head = [*HEAD, *VARIANTS, "state"]
+    head = [*HEAD, *VARIANTS]
     print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
     for rows in sizes:
         with tempfile.TemporaryDirectory(prefix="treecompile-scale-") as folder:
@@ -204,19 +166,15 @@ def main() -> None:
                 found = run(text + RESULT, folder=folder, depth=DEPTH, **given | more)
                 ours = ours or found
                 cells += shown(found)
-            for script, given in VARIANTS.values() if rows <= MOST_ROWS else ():
+            for script in VARIANTS.values() if rows <= MOST_ROWS else ():
                 text = script + learned + RESULT
                 try:
-                    other = run(text, folder=folder, depth=DEPTH, **given)
+                    other = run(text, folder=folder, depth=DEPTH)
                 except subprocess.CalledProcessError as error:
                     cells.append(f"left out: {error.stderr.strip().splitlines()[-1]}")
                     continue
-                may_differ = given.get("algorithm", "cart") != "cart"
-                assert may_differ or other["nodes"] == ours["nodes"]
+                assert other["nodes"] == ours["nodes"]
                 cells.append(f"{other['seconds']:.2f} s")
-            if rows <= MOST_ROWS:
-                found = run(STATE, folder=folder, depth=DEPTH, **CART)
-                cells.append(f"{found['share']:.1%}")
         print(f"| {' | '.join(cells)} |", flush=True)
 
 

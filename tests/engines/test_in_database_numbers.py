@@ -19,12 +19,10 @@ import pytest
 from tests.support.databases import unavailable
 from tests.support.in_database import (
     STORES,
-    StoppedError,
     Watched,
     assert_same_regression,
     learned_in_database,
     random_frame,
-    run_journalled,
 )
 from tests.support.tables import table_of
 from treecompile.database import learn as in_database
@@ -34,7 +32,6 @@ from treecompile.database.validation import ValidationInMemory
 from treecompile.learning import training
 from treecompile.learning.options import LearnOptions
 from treecompile.model.errors import OptionError
-from treecompile.model.file.read import loads
 from treecompile.model.file.write import dumps
 from treecompile.tables.options import DataOptions
 from treecompile.tables.read import read_table
@@ -142,30 +139,6 @@ def test_the_rows_stay_and_every_run_gives_the_same_bytes(
     assert_same_regression(
         found.program, training.learn(frame, COLUMNS, options).program
     )
-
-
-@pytest.mark.parametrize("store", STORES)
-def test_a_run_goes_on_with_and_without_a_table(store: str, tmp_path: Path) -> None:
-    frame = numbers_frame(np.random.default_rng(2), "two sizes")[:300]
-    options = LearnOptions("cart", prune="none", max_depth=5)
-    state = tmp_path / "state"
-    with table_of(store, frame, tmp_path) as where:
-        whole, _, _ = run_journalled(where, state, options, COLUMNS)
-        state.unlink()
-        for level, has_table in ((2, True), (3, False), (5, True)):
-            with pytest.raises(StoppedError):
-                run_journalled(
-                    *(where, state, options, COLUMNS),
-                    level=level,
-                    temporary_tables=has_table,
-                )
-        found, said, _ = run_journalled(
-            where, state, options, COLUMNS, temporary_tables=False
-        )
-    assert said[0].startswith("resuming at level 5")
-    assert found == whole
-    here = training.learn(frame, COLUMNS, options)
-    assert_same_regression(loads(found), here.program)
 
 
 def test_other_rows_prune_and_measure_it(tmp_path: Path) -> None:

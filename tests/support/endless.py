@@ -1,7 +1,7 @@
 """The command `treecompile`, with a query in DuckDB that does not end.
 
-`python -m tests.support.endless learn ... -o model.json` learns as usual until it has
-written its first state. Then it runs a query that only a signal can end, and prints a
+`python -m tests.support.endless learn ...` learns as usual until it has made its
+temporary table. Then it runs a query that only a signal can end, and prints a
 line as soon as DuckDB is at work on it: a test that waits for this line cannot send
 its signal too early or too late.
 """
@@ -9,7 +9,6 @@ its signal too early or too late.
 from __future__ import annotations
 
 import signal
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 
@@ -18,7 +17,6 @@ import numpy as np
 from treecompile.__main__ import run
 from treecompile.engines.duckdb import DuckDB
 
-STATE = Path("model.json.state")
 REACHED = "in the query"
 ENDLESS = (
     "SELECT sum(i) FROM range(1000000000000000000) AS r(i)"
@@ -30,7 +28,7 @@ rows: SimpleQueue[int] = SimpleQueue()
 
 
 def endless_arrays(self: DuckDB, query: str) -> list[np.ndarray]:
-    if not STATE.exists():
+    if not self.made:
         return arrays(self, query)
     # DuckDB does not notice a signal while all the work is on another thread.
     self.connection.execute("SET threads = 1")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,14 +9,11 @@ import pandas as pd
 import pytest
 
 from treecompile.database import learn as in_database
-from treecompile.database.grow.levels import LevelProgress, Listener
-from treecompile.database.journal import Journal
 from treecompile.database.locations import open_table
 from treecompile.engines.base import Store
 from treecompile.learning.grow.criteria import MEASURES
 from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
-from treecompile.model.file.write import dumps
 from treecompile.model.ir import (
     Moments,
     Program,
@@ -93,102 +89,6 @@ class Watched:
         found = self.store.arrays(query)
         self.longest = max(self.longest, *map(len, found))
         return found
-
-
-class StoppedError(Exception):
-    pass
-
-
-class Stopping:
-    """A store that counts its queries and raises an error at one of them."""
-
-    def __init__(self, store: Store, at: int) -> None:
-        self.store, self.at, self.asked = store, at, 0
-        self.dialect = store.dialect
-        self.columns = store.columns
-
-    def _count(self) -> None:
-        self.asked += 1
-        if self.asked == self.at:
-            raise StoppedError
-
-    def arrays(self, query: str) -> list[np.ndarray]:
-        self._count()
-        return self.store.arrays(query)
-
-    def make(self, name: str, query: str) -> None:
-        self._count()
-        self.store.make(name, query)
-
-    def run(self, statement: str) -> None:
-        self.store.run(statement)
-
-    def save(self, name: str, query: str) -> None:
-        self.store.save(name, query)
-
-
-NEVER = -1
-
-
-def run_journalled(
-    where: tuple[str, str],
-    state: Path,
-    options: LearnOptions,
-    columns: DataOptions = COLUMNS,
-    *,
-    at: int = NEVER,
-    level: int = NEVER,
-    **further: Any,
-) -> tuple[str, list[str], int]:
-    """Learn with a journal: the model, the messages and the number of queries.
-
-    The run is stopped at query `at`, or when level `level` begins.
-    """
-    said: list[str] = []
-
-    def reached(found: LevelProgress) -> None:
-        if found.number == level:
-            raise StoppedError
-
-    with open_table(*where) as there:
-        store = Stopping(there.store, at)
-        learned = in_database.learn(
-            store,
-            there.relation,
-            columns,
-            options,
-            listener=Listener(reached, said.append),
-            journal=Journal(state),
-            **further,
-        )
-    return dumps(learned.program), said, store.asked
-
-
-class Reader:
-    """A store for a user who may only read."""
-
-    def __init__(self, store: Store) -> None:
-        self.dialect = store.dialect
-        self.columns, self.arrays = store.columns, store.arrays
-
-    def make(self, name: str, query: str) -> None:
-        raise AssertionError(query)
-
-    def save(self, name: str, query: str) -> None:
-        raise AssertionError(name)
-
-    def run(self, statement: str) -> None:
-        raise AssertionError(statement)
-
-
-def read_only(
-    url: str, table: str, columns: DataOptions, options: LearnOptions
-) -> Learned:
-    with open_table(url, table) as there:
-        store = Reader(there.store)
-        return in_database.learn(
-            store, there.relation, columns, options, temporary_tables=False
-        )
 
 
 TOLERANCE = 1e-12  # relative; a mean may differ by this share of the deviation

@@ -115,4 +115,3 @@ def test_what_is_only_odd_is_learned_from(
     assert result.exit_code == 0, result.stderr
     assert f"\n{leaves} lea" in result.stderr
     assert ("only one label" in result.stderr) == (leaves == 1)
-    assert not (folder / "model.json.state").exists()

@@ -1,4 +1,4 @@
-"""`learn` in a database is interrupted: what it prints and keeps, how it continues."""
+"""`learn` in a database: what it shows, and that a signal ends its query."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
@@ -20,9 +18,7 @@ from tests.support.endless import REACHED
 from tests.support.samples import ROOT
 from treecompile.cli import main
 from treecompile.cli.terminal import Terminal as Feedback
-from treecompile.database.grow.levels import LevelProgress
-from treecompile.database.grow.source import ImpurityTableSource
-from treecompile.model.errors import EngineError
+from treecompile.database.grow.source import LevelProgress
 
 TABLE = ("--from", "duckdb://d.db", "--table", "t", "--target", "y")
 TOO_LONG = 300  # seconds, for a command that hangs
@@ -45,77 +41,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def stop_at(level: int, error: BaseException) -> Callable[..., Any]:
-    search = ImpurityTableSource.search
-    levels = 0
-
-    def stopping(self: ImpurityTableSource, *given: Any) -> Any:
-        nonlocal levels
-        levels += 1
-        if levels == level:
-            raise error
-        return search(self, *given)
-
-    return stopping
-
-
 def names(folder: Path) -> set[str]:
     return {path.name for path in folder.iterdir()}
-
-
-@pytest.mark.parametrize(
-    ("error", "code", "said"),
-    [
-        (KeyboardInterrupt(), 130, "interrupted: "),
-        (EngineError("PostgreSQL: lost"), 2, "Error: PostgreSQL: lost; "),
-    ],
-)
-def test_what_is_finished_is_kept_and_gone_on_from(
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    error: BaseException,
-    code: int,
-    said: str,
-) -> None:
-    assert run(*LEARN, "-o", "whole.json").exit_code == 0
-    with monkeypatch.context() as patch:
-        patch.setattr(ImpurityTableSource, "search", stop_at(4, error))
-        result = run(*LEARN)
-    assert result.exit_code == code
-    assert result.stderr.strip() == (
-        f"{said}model.json.state keeps 3 finished levels, and the same command resumes"
-        " from there"
-    )
-    assert names(folder) == {"d.db", "whole.json", "model.json.state"}
-    result = run(*LEARN)
-    assert result.exit_code == 0
-    assert result.stderr.splitlines()[0] == (
-        "resuming at level 4, from model.json.state; remove that file to start over"
-    )
-    assert names(folder) == {"d.db", "whole.json", "model.json"}
-    assert Path("model.json").read_bytes() == Path("whole.json").read_bytes()
-
-
-@pytest.mark.parametrize(("level", "out"), [(1, "model.json"), (3, "-")])
-def test_where_nothing_is_kept_nothing_is_said_of_it(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, level: int, out: str
-) -> None:
-    monkeypatch.setattr(
-        ImpurityTableSource, "search", stop_at(level, KeyboardInterrupt())
-    )
-    result = run(*LEARN, "-o", out)
-    assert (result.exit_code, result.stdout) == (130, "")
-    assert result.stderr.strip() == "interrupted"
-    assert names(folder) == {"d.db"}
-
-
-def test_a_place_where_no_state_can_be_is_refused_early(folder: Path) -> None:
-    Path("file").touch()
-    result = run(*LEARN, "-o", "file/model.json", "-q")
-    assert result.exit_code == 2
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("Error: cannot write file/model.json")
-    assert names(folder) == {"d.db", "file"}
 
 
 def started(*arguments: str, **settings: str) -> subprocess.Popen[str]:
@@ -143,8 +70,8 @@ def test_a_signal_during_a_query(folder: Path, number: signal.Signals) -> None:
     watchdog.cancel()
     assert (learn.returncode, out) == (128 + number, "")
     (line,) = said.strip().splitlines()
-    assert line.startswith("interrupted: model.json.state keeps 1 finished level,")
-    assert names(folder) == {"d.db", "model.json.state", "temporary"}
+    assert line == "interrupted"
+    assert names(folder) == {"d.db", "temporary"}
     assert not names(folder / "temporary")
 
 

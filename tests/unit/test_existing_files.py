@@ -180,19 +180,6 @@ def test_a_file_that_cannot_be_read_is_not_overwritten(
     refused("draw", "model.json", "-o", "mine", why="'mine' exists")
 
 
-def test_the_state_of_a_run_is_not_put_over_another_file(folder: Path) -> None:
-    import duckdb
-
-    with duckdb.connect("d.db") as connection:
-        connection.execute("CREATE TABLE t AS SELECT i, i > 3 y FROM range(9) r(i)")
-    table = ("--from", "duckdb://d.db", "--table", "t", "--target", "y")
-    learn = ("learn", *table, "--algorithm", "cart", "-o", "m.json")
-    Path("m.json.state").write_text("mine")
-    refused(*learn, why="'m.json.state' exists")
-    Path("m.json.state").unlink()
-    good(*learn)
-
-
 def test_dbt_needs_two_names() -> None:
     emit = ("emit", "model.json", "--to", "sql", "--as", "dbt", "--table", "t")
     refused(*emit, "-o", "m.yml", why="-o m.yml: the properties of a dbt model")

@@ -18,9 +18,8 @@ from treecompile.model.errors import OptionError
 BEGINNING = 1 << 20  # bytes; the example in a Python module of many columns is long
 
 HASH = rb"[0-9a-f]{64}"
-MARKS = [  # as the templates, `model.file.write`, `draw` and the journal write them
+MARKS = [  # as the templates, `model.file.write` and `draw` write them
     rb'\{\s*"format": "treecompile model"',
-    rb'\{"format": \d+, "sha256": "%b"' % HASH,
     # A comment at the beginning of SQL, rules, and targets of users.
     rb"[\s\S]{0,500}?treecompile \d[^\n]* %b" % HASH,
     rb'"""[\s\S]+?Compiled by treecompile \d[^\n]* SHA-256\n%b' % HASH,

@@ -7,7 +7,7 @@ imported where it is used, so that a command on a small file starts quickly.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -30,11 +30,8 @@ from treecompile.tables.read import FORMAT, Source, read_table, refuse_format
 
 if TYPE_CHECKING:
 
-    from treecompile.database.grow.levels import LevelProgress
-    from treecompile.database.journal import Journal
+    from treecompile.database.learn import OnLevel
     from treecompile.learning.training import Learned
-
-    OnLevel = Callable[[LevelProgress], None]
 
 Data: TypeAlias = "Source | Table | ParquetFiles"
 
@@ -91,19 +88,13 @@ def learn_from(
     feedback: Feedback = Silent(),
     *,
     for_labels: str = "",
-    temporary_tables: bool = True,
-    journal: Journal | None = None,
 ) -> Learned:
-    """Learn a tree. The last two options are for a database.
-
-    `for_labels` is an option that is refused if the target is a number.
-    """
+    """Learn a tree; `for_labels` is an option that is refused for a number."""
     place = in_database(data)
     if place is None and (found := too_large(data)):
         place, note = found
         feedback.notes([note])
     if place is not None:
-        from treecompile.database.grow.levels import Listener
         from treecompile.database.learn import learn
         from treecompile.database.validation import validation_of
 
@@ -120,15 +111,8 @@ def learn_from(
                 table.source,
                 start,
                 held_out,
-                Listener(on_level, feedback.tell),
-                temporary_tables=temporary_tables,
-                journal=journal,
+                on_level,
             )
-    elif not temporary_tables:
-        raise OptionError(
-            "--no-temporary-tables is for learning in a database: leave it out, or add"
-            " --from"
-        )
     elif isinstance(validation, Table):
         raise OptionError(
             "the validation rows are a Table, and the rows to learn from are not: use"

@@ -53,7 +53,7 @@ def report(error: BaseException) -> int:
     if os.environ.get(SHOW_TRACEBACK):
         traceback.print_exception(error)
     if isinstance(error, KeyboardInterrupt):
-        return _interrupted(str(error))
+        return _interrupted()
     if isinstance(error, BrokenPipeError):
         return 0  # the reader of a pipe has closed it
     message, code = _described(error)
@@ -88,9 +88,8 @@ def _missing(error: click.MissingParameter) -> str:
     return f"missing argument {name}: name a file"
 
 
-def _interrupted(kept: str) -> int:
-    """`kept` says what is kept of the work."""
-    streams.fail(f"interrupted{kept and f': {kept}'}")
+def _interrupted() -> int:
+    streams.fail("interrupted")
     # After an interrupt in code that was compiled from text, as the methods of
     # dataclasses are, Python would end by the signal. Running other code from text
     # clears that.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from time import monotonic
 from typing import Any
 
 import click
 
-from treecompile.cli.command import command, option
+from treecompile.cli.command import command
 from treecompile.cli.options import (
     declared,
     estimate_option,
@@ -51,12 +50,6 @@ from treecompile.rules.options import ReferOptions
     "",
     group=DATABASE,
 )
-@option(
-    "--no-temporary-tables",
-    is_flag=True,
-    group=DATABASE,
-    help="In a database: create no temporary tables. This is slower.",
-)
 @estimate_option
 @declared(ReferOptions)
 @model_option("model.json", COMMON)
@@ -69,7 +62,6 @@ def learn(
     memory_limit: str,
     validation: str | None,
     validation_table: str,
-    no_temporary_tables: bool,
     estimate: bool,
     refer: tuple[str, ...],
     refer_label: str | None,
@@ -95,10 +87,8 @@ def learn(
         check_output,
         output,
         required_source,
-        resumable,
-        state_file,
     )
-    from treecompile.database.locations import Table, in_database
+    from treecompile.database.locations import Table
     from treecompile.model.file.write import dumps
 
     check_json(out, as_json=as_json)
@@ -117,26 +107,13 @@ def learn(
         held_out = Table(url, validation_table, memory_limit)
     columns, how = learn_options("learn", target, given(options))
     declining = refer_options(refer, refer_label)
-    is_resumable = in_database(rows) is not None
-    if is_resumable:
-        check_output(state_file(out), force=force)
-    state = resumable(out) if is_resumable else nullcontext()
-    with state as journal:
-        began = monotonic()
-        learned = learn_from(
-            rows,
-            columns,
-            how,
-            held_out,
-            terminal,
-            temporary_tables=not no_temporary_tables,
-            journal=journal,
-        )
-        program, notes = referred(learned.program, declining, learned)
-        terminal.notes(notes)
-        if estimate:
-            program = estimated(program, learned, how, declining=declining)
-        output(out, dumps(program))
+    began = monotonic()
+    learned = learn_from(rows, columns, how, held_out, terminal)
+    program, notes = referred(learned.program, declining, learned)
+    terminal.notes(notes)
+    if estimate:
+        program = estimated(program, learned, how, declining=declining)
+    output(out, dumps(program))
     terminal.made(program, monotonic() - began)
     terminal.tell(f"wrote {out}")
     if as_json:

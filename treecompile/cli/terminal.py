@@ -14,12 +14,12 @@ import click
 
 from treecompile.cli import streams
 from treecompile.cli.options import named_inputs
-from treecompile.model.errors import EngineError, ModelFileError, OptionError
+from treecompile.model.errors import ModelFileError, OptionError
 
 if TYPE_CHECKING:
-    from treecompile.api.rows import Data, OnLevel
-    from treecompile.database.grow.levels import LevelProgress
-    from treecompile.database.journal import Journal
+    from treecompile.api.rows import Data
+    from treecompile.database.grow.source import LevelProgress
+    from treecompile.database.learn import OnLevel
     from treecompile.learning.training import Learned
     from treecompile.model.ir import AnyProgram, Program
     from treecompile.rules.pruning import Start
@@ -198,35 +198,3 @@ def required_source(data: str | None, url: str, table: str, memory_limit: str) -
             "missing argument DATA: name a file, or use --from and --table"
         )
     return found
-
-
-# ---------------------------------------------------------------- interrupted runs
-
-
-def state_file(out: str) -> Path | None:
-    """Where the state of a run is kept; a stream has no place for it."""
-    path = Path(out)
-    is_stream = out in STANDARD_OUTPUT or (path.exists() and not path.is_file())
-    return None if is_stream else path.with_name(f"{path.name}.state")
-
-
-@contextmanager
-def resumable(out: str) -> Iterator[Journal | None]:
-    """Keep the state of a run in a database beside its output, until that is written.
-
-    If the run is interrupted, or the database fails, the message says what is kept.
-    """
-    from treecompile.database.journal import Journal
-
-    path = state_file(out)
-    journal = None if path is None else Journal(path)
-    try:
-        yield journal
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(journal.kept() if journal else "") from None
-    except EngineError as error:
-        if journal and (kept := journal.kept()):
-            raise EngineError(f"{error}; {kept}") from None
-        raise
-    if journal:
-        journal.finish()

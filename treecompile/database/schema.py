@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from treecompile.emit.sql.text import Quoting, compared, literal
+from treecompile.emit.sql.text import Quoting, compared
 from treecompile.engines.base import Family, Store, StoredColumn
 from treecompile.model.errors import DataError
 from treecompile.model.ir import ColumnSummary, Feature, Kind, Label, ValueType
@@ -34,10 +34,8 @@ from treecompile.tables.features import (
 from treecompile.tables.options import REGRESS, DataOptions
 from treecompile.tables.raw import RawTable, require_column
 from treecompile.tables.roles import (
-    LEAST_WEIGHT,
     MOST_CATEGORIES,
     MOST_LABELS,
-    MOST_WEIGHT,
     check_range,
     make_feature,
     make_target,
@@ -89,11 +87,10 @@ class Schema:
     rows: int  # with a known target
     summaries: tuple[ColumnSummary, ...]
     notes: tuple[str, ...]
-    weights: ColumnSql | None = None  # how much each row counts; None: all the same
 
 
 def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
-    """Query a table and decide on its target, labels, features and weights."""
+    """Query a table and decide on its target, labels and features."""
     reader = SchemaReader(store, relation, options)
     rows, dropped = reader.count_rows()
     labels, notes = reader.labels(has_missing=bool(dropped))
@@ -114,7 +111,6 @@ def read_schema(store: Store, relation: str, options: DataOptions) -> Schema:
         rows,
         tuple(summary(each.feature, each.digest) for each in made),
         (*dropped_note(options.target, dropped), *notes, *more),
-        reader.weights() if options.weights else None,
     )
 
 
@@ -200,7 +196,7 @@ class SchemaReader(StoredTable):
         )
         return int(known), int(every - known)
 
-    # ------------------------------------------------------------ target and weights
+    # ------------------------------------------------------------ target
 
     def labels(self, *, has_missing: bool) -> tuple[tuple[Label, ...], list[str]]:
         """Return the labels of the target (none in regression), and notes on them."""
@@ -226,29 +222,6 @@ class SchemaReader(StoredTable):
             f" FROM {self.relation} WHERE {y.known}"
         )
         check_range(y.name, max(abs(float(low)), abs(float(high))), int(count))
-
-    def weights(self) -> ColumnSql:
-        """Return the column of weights; raise unless every row has a number above 0."""
-        sql = self.column_sql(self.options.weights)
-        if not sql.family.is_number:
-            raise DataError(f"the weights {sql.name!r} are not numbers: convert them")
-        least, most = (literal(n, self.dialect) for n in (LEAST_WEIGHT, MOST_WEIGHT))
-        right = f"{sql.value} >= {least} AND {sql.value} <= {most}"
-        missing, wrong = self.one_row(
-            f"SELECT count(CASE WHEN {sql.missing} THEN 1 END),"
-            f" count(CASE WHEN {sql.known} AND NOT ({right}) THEN 1 END)"
-            f" FROM {self.relation} WHERE {self.target.known}"
-        )
-        if missing:
-            raise DataError(
-                f"the weight {sql.name!r} is missing in {missing} rows: add it"
-            )
-        if wrong:
-            raise DataError(
-                f"the weight {sql.name!r} is 0, negative or not finite in {wrong} rows:"
-                " expected numbers above 0"
-            )
-        return sql
 
     # ------------------------------------------------------------ features
 

@@ -86,8 +86,7 @@ class Store(Protocol):
     def make(self, name: str, query: str) -> None:
         """Create a temporary table from a query, in a database that learns.
 
-        It replaces a temporary table of that name, and hides a permanent one. Raises
-        NoTemporaryTableError if the user is not allowed to create it.
+        It replaces a temporary table of that name, and hides a permanent one.
         """
 
     def run(self, statement: str) -> None:
@@ -186,10 +185,6 @@ class Engine:
 # ---------------------------------------------------------------- stores
 
 
-class NoTemporaryTableError(EngineError):
-    """The user can read the database, but not create a temporary table."""
-
-
 def first_line(error: BaseException) -> str:
     return " ".join(str(error).strip().partition("\n")[0].split())
 
@@ -238,12 +233,8 @@ class SqlStore(Connection):
         try:
             yield
         except self.errors as error:
-            kind = NoTemporaryTableError if self.is_denied(error) else EngineError
-            raise kind(f"{self.dialect.name}: {self.message(error)}") from error
-
-    def is_denied(self, error: Exception) -> bool:
-        """Whether the driver says that the user may not create a temporary table."""
-        return False
+            said = self.message(error)
+            raise EngineError(f"{self.dialect.name}: {said}") from error
 
 
 def as_array(values: Sequence[object]) -> np.ndarray:

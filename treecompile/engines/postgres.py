@@ -16,8 +16,6 @@ import numpy as np
 from treecompile.engines.base import Connection, SqlStore, Store, StoredColumn, driver
 from treecompile.model.errors import EngineError
 
-# SQLSTATEs of a user who may not create a table: no privilege, read-only transaction.
-READ_ONLY = ("42501", "25006")
 MARK = "treecompile_artefact"  # names a savepoint and a cursor
 INTEGERS = (">i8", "int8send({})")  # the dtype of the bytes sent, and how to send them
 FLOATS = (">f8", "float8send(coalesce({}, 'NaN'))")
@@ -74,9 +72,6 @@ class PostgreSQL(SqlStore):
             cursor.execute(query.encode())
             found: list[Sequence[Any]] = cursor.fetchmany(most)
             return found
-
-    def is_denied(self, error: Exception) -> bool:
-        return getattr(error, "sqlstate", None) in READ_ONLY
 
     def ask(self, query: str) -> Any:
         with self.one_line_errors():

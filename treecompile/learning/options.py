@@ -193,6 +193,7 @@ class LearnOptions:
         " labels the same total weight.",
         "LABEL=W",
         repeatable=True,
+        in_database=False,
         group=WEIGHTS,
     )
     validation_fraction: float = option(

@@ -108,5 +108,6 @@ class DataOptions(ReadOptions):
         "",
         "Column with the weight of each row. It is not used as a feature.",
         "COL",
+        in_database=False,
         group=WEIGHTS,
     )

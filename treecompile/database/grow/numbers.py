@@ -12,7 +12,7 @@ sum is queried in two whole numbers: the units, and the remainders of rounding.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -167,13 +167,6 @@ class NumberTarget(TableTarget):
         _, exponent = np.frexp(self.held.distances)
         return exponent - SPARE_BITS
 
-    def state(self) -> dict[str, Array]:
-        return {name: getattr(self.held, name) for name in NumberStats.__slots__}
-
-    def restore(self, state: Mapping[str, Array]) -> None:
-        self.held = NumberStats(**state)
-        self.unit = self._units()
-
     def open(self, sums: Array) -> OpenNodes:
         size = self.rows(sums).astype(np.float64)
         held, unit = self.held, self.unit
@@ -211,7 +204,7 @@ class NumberTarget(TableTarget):
         inner = f"SELECT node, y, {scaled} AS t FROM {rows} WHERE node >= 0"
         asked = ["count(*)", "min(y)", "max(y)"]
         for value in ("t", f"t * t * {coarse}", "abs(t)"):
-            asked += self.writer.sum_in_two(value, self.writer.learning.round, bits)
+            asked += self.writer.sum_in_two(value, bits)
         found = self.store.arrays(
             f"SELECT node, {', '.join(asked)} FROM ({inner}) AS scaled GROUP BY node"
         )

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from math import isfinite
 
 from treecompile.emit.literals import DOUBLES
-from treecompile.emit.phrases import Phrase
 from treecompile.engines.base import Store
 
 
@@ -29,8 +28,9 @@ class QueryWriter:
         """Return the sum of whole numbers."""
         return f"CAST(sum({value}) AS {self.dialect.long})"
 
-    def sum_in_two(self, value: str, rounding: Phrase, bits: int) -> list[str]:
+    def sum_in_two(self, value: str, bits: int) -> list[str]:
         """Return two sums: of rounded values, and of the rest in units of 2^-bits."""
+        rounding = self.learning.round
         rest = f"({value} - {rounding.fill(value)}) * {self.double(2.0**bits)}"
         whole = (rounding.fill(each) for each in (value, rest))
         return [self.sum(f"CAST({each} AS {self.dialect.long})") for each in whole]

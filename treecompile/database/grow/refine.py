@@ -168,11 +168,10 @@ def _begun(
 def histogram_of(target: TableTarget, bins: BinHistogram) -> Histogram:
     """Return bins in the form in which columns in memory are searched."""
     rows = target.rows(bins.sums)
-    weights = target.weights(bins.sums) if target.units else rows
     segments = bins.segments()
     nodes = bins.node[segments.starts]
     summands = target.summands(bins.sums)
-    return Histogram(nodes, segments, bins.node, bins.code, rows, weights, summands)
+    return Histogram(nodes, segments, bins.node, bins.code, rows, rows, summands)
 
 
 def _join_bins(
@@ -237,7 +236,7 @@ def _bounds_inside(
         return bounds
     before, node = bins.before(), bins.node[some]
     segment = before.segment[some]
-    share = target.weights(before.totals)[segment] / opened.sizes[node]
+    share = target.rows(before.totals)[segment] / opened.sizes[node]
     sums = before.sums[some].astype(np.float64)
     totals = before.totals[segment].astype(np.float64)
     most = target.bound(sums, bins.some(some), totals)

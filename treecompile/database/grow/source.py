@@ -8,18 +8,17 @@ is opened until the cut is found or ruled out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from treecompile.database.grow import counting
 from treecompile.database.grow.bins import BINS, BinHistogram
-from treecompile.database.grow.levels import CHANGED, TableSource
 from treecompile.database.grow.refine import histogram_of, refine
-from treecompile.database.grow.work import CLOSED, Route, WorkTable, node_of_row
-from treecompile.learning.grow.draft import DraftLevel, Splits
-from treecompile.learning.grow.growth import Division, GrowthState, NodeStats
+from treecompile.database.grow.work import CLOSED, Route, WorkTable
+from treecompile.learning.grow.draft import Splits
+from treecompile.learning.grow.growth import Division, NodeStats
 from treecompile.learning.grow.histogram_splits import (
     divide_branches,
     divide_categories,
@@ -38,13 +37,21 @@ from treecompile.learning.grow.search import (
 )
 from treecompile.learning.options import GrowthLimits
 from treecompile.model.arrays import Array, Floats, Mask, Positions
-from treecompile.model.errors import DataError
 from treecompile.model.ir import Kind
 
 MOST_BINS = 2_000_000  # in memory at once, of all features together
 
 
-class ImpurityTableSource(TableSource):
+@dataclass(frozen=True, slots=True)
+class LevelProgress:
+    """The level that is about to be counted."""
+
+    number: int  # 1 is the root
+    nodes: int  # open nodes
+    rows: int  # rows at the open nodes
+
+
+class ImpurityTableSource:
     """Supplies the nodes of a level and their sums to the growth of ID3 and CART."""
 
     level: SplitSearch  # the search for splits of the open nodes
@@ -55,7 +62,7 @@ class ImpurityTableSource(TableSource):
         self.work, self.target = work, work.target
         self.limits, self.is_multiway = limits, is_multiway
         self.features = work.schema.features
-        self.sums: Array = np.zeros((0, 0), np.int64)  # of the new or the open nodes
+        self.sums = self.target.root(work.rows())  # of the new or the open nodes
         self.branches = np.array(
             [
                 size if is_multiway and feature.kind is Kind.CATEGORICAL else 2
@@ -70,29 +77,6 @@ class ImpurityTableSource(TableSource):
         self.parent = np.zeros(0, np.intp)
         self.filled = np.zeros(0, np.intp)
         self.heaviest: Array = np.zeros(0, np.intp)
-
-    def begin(self) -> None:
-        self.work.create()
-        self.sums = self.target.root(self.work.rows())
-
-    def resume(self, growth: GrowthState, state: Mapping[str, Any]) -> None:
-        self.target.restore(state["target"])
-        self.sums = state["sums"]
-        self.work.node = node_of_row(self.work, growth.levels, growth.nodes)
-        self.work.create()
-        # A checksum does not see every change of the rows.
-        found, held = self.target.at_nodes(self.work.rows(), len(self.sums)), self.sums
-        if not self.work.schema.labels:
-            found, held = self.target.rows(found), growth.rows
-        if not np.array_equal(found, held):
-            raise DataError(CHANGED)
-
-    def state(self) -> dict[str, Any]:
-        return {"sums": self.sums, "target": self.target.state()}
-
-    def before_level(self, levels: Sequence[DraftLevel], opened: Positions) -> None:
-        if self.work.is_inline:
-            self.work.node = node_of_row(self.work, levels, opened)
 
     def measure(self) -> NodeStats:
         return self.target.measure(self.sums, self.parent, self._new_rows)
@@ -124,8 +108,8 @@ class ImpurityTableSource(TableSource):
         # In regression the sums are in another unit until the nodes are counted, which
         # changes this array; `opened` shows the same array.
         opened = self.target.open(self.sums)
-        limits, criterion, units = self.limits, self.target.criterion, self.target.units
-        self.level = SplitSearch(opened, criterion, limits.min_leaf, limits.chi2, units)
+        limits, criterion = self.limits, self.target.criterion
+        self.level = SplitSearch(opened, criterion, limits.min_leaf, limits.chi2, None)
         kept = [self._winners(nodes) for nodes in self._some_at_once()]
         self.bins = [BinHistogram.joined(each) for each in zip(*kept, strict=True)]
         self.found = [self._search(index, bins) for index, bins in enumerate(self.bins)]

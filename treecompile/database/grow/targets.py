@@ -4,16 +4,12 @@ The sums are the target's figures about a set of rows, such as the rows of each 
 They are whole numbers, so they do not depend on the order in which a database adds
 them. The sums of neighbouring bins add up. The spread of a bin is further figures, from
 which the gain of a cut inside it is bounded.
-
-As in memory, weights are whole numbers of a unit, a power of two; see
-`learning.grow.segments.Units`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -26,19 +22,12 @@ from treecompile.learning.grow.bounds import label_bound
 from treecompile.learning.grow.criteria import MEASURES, Measure
 from treecompile.learning.grow.growth import NodeStats
 from treecompile.learning.grow.responses import (
-    SPARE_BITS,
     LabelResponse,
     OpenNodes,
     Response,
 )
-from treecompile.learning.grow.segments import Units
-from treecompile.learning.options import ClassWeight
 from treecompile.learning.pruning import TIE
-from treecompile.learning.weighting import check_class_weight, label_factors
 from treecompile.model.arrays import Array, Floats, Mask, Positions
-from treecompile.tables.dataset import Dataset
-
-SMALL = 1e-4  # a share of the weight of a node; below it, a ratio is not exact
 
 # Returns a FROM clause for the rows of the new nodes, each with its node's number.
 Rows = Callable[[], str]
@@ -50,7 +39,6 @@ class TableTarget(ABC):
     criterion: Measure  # how splits are measured
     response: Response  # makes the statistics and the answers of the tree
     groups: int  # how many labels the column `y` tells apart; 1: no labels
-    units: Units | None = None  # in which rows are weighted; None: each row counts 1
 
     def __init__(self, store: Store, schema: Schema) -> None:
         self.store, self.schema = store, schema
@@ -108,23 +96,11 @@ class TableTarget(ABC):
     def open(self, sums: Array) -> OpenNodes:
         """Return the target at the open nodes, from their sums."""
 
-    def state(self) -> dict[str, Array]:
-        """Return what must be saved of the open nodes besides their sums."""
-        return {}
-
-    def restore(self, state: Mapping[str, Array]) -> None:
-        """Continue with the open nodes of a saved state."""
-        return
-
     # ------------------------------------------------------------ of bins
 
     @abstractmethod
     def rows(self, sums: Array) -> Array:
         """Return the number of rows in given sums."""
-
-    def weights(self, sums: Array) -> Array:
-        """Return the weight of the rows in given sums, in units."""
-        return self.rows(sums)
 
     @abstractmethod
     def summands(self, sums: Array) -> list[Array]:
@@ -157,20 +133,12 @@ class LabelTarget(TableTarget):
         self.response = LabelResponse(np.zeros(0), schema.labels)
 
     def columns(self) -> dict[str, str]:
-        return {"y": f"CAST({self.codes()} AS {self.writer.small(self.groups)})"}
-
-    def codes(self) -> str:
-        """Return a SQL expression for the code of a row's label."""
-        return self.by_label(map(str, range(self.groups)))
-
-    def by_label(self, values: Iterable[str]) -> str:
-        """Return a SQL expression for the value given for a row's label."""
         arms = " ".join(
             f"WHEN {self.schema.target.value} = {literal(label, self.store.dialect)}"
-            f" THEN {value}"
-            for label, value in zip(self.schema.labels, values, strict=True)
+            f" THEN {code}"
+            for code, label in enumerate(self.schema.labels)
         )
-        return f"CASE {arms} END"
+        return {"y": f"CAST(CASE {arms} END AS {self.writer.small(self.groups)})"}
 
     def asked(self, *, is_bounded: bool) -> list[str]:
         return ["count(*)"]
@@ -183,123 +151,23 @@ class LabelTarget(TableTarget):
         return sums, np.zeros((bins, 0), np.int64)
 
     def measure(self, sums: Array, parent: Positions, rows: Rows) -> NodeStats:
-        weights, of_labels = self.weights(sums), sums[:, : self.groups]
-        varies = of_labels.max(axis=1) < weights
-        stats, real = of_labels.astype(np.float64), weights.astype(np.float64)
-        if self.units:
-            stats, real = self.units.real(of_labels), self.units.real(weights)
-        return NodeStats(stats, real, self.rows(sums), varies)
+        sizes, stats = self.rows(sums), sums.astype(np.float64)
+        varies = sums.max(axis=1) < sizes
+        return NodeStats(stats, sizes.astype(np.float64), sizes, varies)
 
     def open(self, sums: Array) -> OpenNodes:
         size = len(sums)
         tie = np.full(size, TIE * self.criterion.slack)
-        weights = self.weights(sums).astype(np.float64)
+        sizes = self.rows(sums).astype(np.float64)
         totals = self.summands(sums)[1:]
-        return OpenNodes(totals, weights, tie, np.zeros(size, np.int32))
+        return OpenNodes(totals, sizes, tie, np.zeros(size, np.int32))
 
     def rows(self, sums: Array) -> Array:
-        return self.weights(sums)
-
-    def weights(self, sums: Array) -> Array:
-        weights: Array = sums[:, : self.groups].sum(axis=1)
-        return weights
+        rows: Array = sums.sum(axis=1)
+        return rows
 
     def summands(self, sums: Array) -> list[Array]:
         return [sums[:, label] for label in range(self.groups)]
 
     def bound(self, before: Floats, inside: BinHistogram, totals: Floats) -> Floats:
-        sums = inside.sums.astype(np.float64)
-        parts = (each[:, : self.groups] for each in (before, sums, totals))
-        return label_bound(self.name, *parts)
-
-
-# --- weights --------------------------------------------------------------------------
-
-
-class WeightedLabelTarget(LabelTarget):
-    """Labels of rows weighted by a column of weights, by their labels, or by both.
-
-    The sums are the weight of each label, in units, and the number of rows.
-    """
-
-    mean: float | None = None  # the mean weight, if there is a column of weights
-
-    def __init__(
-        self,
-        store: Store,
-        schema: Schema,
-        criterion: str,
-        data: Dataset,
-        class_weight: ClassWeight,
-    ) -> None:
-        super().__init__(store, schema, criterion)
-        own, double = schema.weights, self.writer.double
-        value = own.value if own else "1e0"
-        counts, sums, is_whole = self._sums(value)
-        rows = int(counts.sum())
-        if own:
-            self.mean = float(sum(sums)) / rows
-        if class_weight:
-            check_class_weight(class_weight, data)
-            factors = label_factors(class_weight, data, counts)
-            factor = self.by_label(map(double, factors.tolist()))
-            value = f"({value} * {factor})" if own else factor
-            _, sums, is_whole = self._sums(value)
-        self.units = Units.of_total(float(sum(sums)), rows, is_whole=is_whole)
-        if self.units.exponent:
-            value = f"{value} * {double(2.0**-self.units.exponent)}"
-        learning = store.dialect.learning
-        whole = learning.round_even.fill(value)
-        at_least = f"CASE WHEN {whole} < 1 THEN 1 ELSE {whole} END"
-        self.of_row = f"CAST({at_least} AS {store.dialect.long})"
-
-    def _sums(self, weight: str) -> tuple[Array, Sequence[Fraction], bool]:
-        """Return the rows and weight of each label, and if all weights are whole."""
-        schema, rounded = self.schema, self.store.dialect.learning.round_even
-        rows = (
-            f"(SELECT {self.codes()} AS y, {weight} AS w FROM {schema.relation}"
-            f" WHERE {schema.target.known}) AS source"
-        )
-        (most,) = self.store.arrays(f"SELECT max(w) FROM {rows}")
-        bits = SPARE_BITS - schema.rows.bit_length()
-        power = bits - int(np.frexp(float(most[0]))[1])
-        scaled = f"w * {self.writer.double(2.0**power)}"
-        in_two = ", ".join(self.writer.sum_in_two(scaled, rounded, bits))
-        y, count, odd, first, second = self.store.arrays(
-            f"SELECT y, count(*), count(CASE WHEN w <> {rounded.fill('w')} THEN 1"
-            f" END), {in_two} FROM {rows} GROUP BY y"
-        )
-        labels = y.astype(np.intp)
-        counts = np.zeros(self.groups, np.int64)
-        counts[labels] = count
-        sums = [Fraction(0)] * self.groups
-        for label, whole, part in zip(labels, first, second, strict=True):
-            exact = Fraction(int(whole)) + Fraction(int(part), 2**bits)
-            sums[label] = exact / Fraction(2) ** power
-        return counts, sums, not odd.any()
-
-    def columns(self) -> dict[str, str]:
-        return {**super().columns(), "u": self.of_row}
-
-    def asked(self, *, is_bounded: bool) -> list[str]:
-        return [self.writer.sum("u"), "count(*)"]
-
-    def gather(
-        self, bins: int, line: Positions, group: Array, found: Sequence[Array]
-    ) -> tuple[Array, Array]:
-        weights, spread = super().gather(bins, line, group, found)
-        rows = np.zeros(bins, np.int64)
-        np.add.at(rows, line, found[1].astype(np.int64))
-        return np.column_stack([weights, rows]), spread
-
-    def rows(self, sums: Array) -> Array:
-        rows: Array = sums[:, -1]
-        return rows
-
-    def bound(self, before: Floats, inside: BinHistogram, totals: Floats) -> Floats:
-        most = super().bound(before, inside, totals)
-        if self.criterion.slack > 1:
-            # A cut with hardly any weight on one side has no bound for its ratio.
-            start, size, whole = map(self.weights, (before, inside.sums, totals))
-            most[np.minimum(start, whole - start - size) < SMALL * whole] = np.inf
-        return most
+        return label_bound(self.name, before, inside.sums.astype(np.float64), totals)

@@ -7,30 +7,21 @@
 
 Nodes are numbered within the open level. A missing value has the last code. When a
 level has been split, its rows move: they get the numbers of the new nodes.
-
-Where no temporary table may be made, the same queries read the source table and compute
-all columns each time, and the node from the tree so far.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from treecompile.database.grow.bins import BINS, BinEdges, BinHistogram
 from treecompile.database.grow.targets import TableTarget
-from treecompile.database.journal import TableState
-from treecompile.emit.sql.lower import case_lines
-from treecompile.emit.sql.text import ConditionWriter, literal
-from treecompile.emit.steps import tree_steps
-from treecompile.engines.base import NoTemporaryTableError
-from treecompile.learning.grow.draft import Draft, DraftLevel, Splits
-from treecompile.learning.grow.impurity import finish_tree
-from treecompile.model.arrays import Array, Floats, Positions
-from treecompile.model.ir import Kind, Leaf, Node, Tree
+from treecompile.emit.sql.text import literal
+from treecompile.learning.grow.draft import Splits
+from treecompile.model.arrays import Array, Floats
+from treecompile.model.ir import Kind
 
 NAME = "treecompile_rows"
 CLOSED = -1  # the node of closed rows
@@ -47,22 +38,16 @@ class Route(NamedTuple):
 
 
 class WorkTable:
-    def __init__(
-        self, target: TableTarget, former: TableState | None, *, is_inline: bool
-    ) -> None:
+    def __init__(self, target: TableTarget) -> None:
         self.store, self.schema, self.target = target.store, target.schema, target
         self.writer = target.writer
         # For each feature, the number of its codes without the one for missing values.
         self.sizes = [self._size(index) for index in range(len(self.schema.features))]
-        self.edges = former.edges if former else self._edges()
-        self.is_inline = is_inline  # whether there is no temporary table
-        # The node of a row of the source, as SQL; "": the root. For a table that is not
-        # made yet, and for queries where there is no table.
-        self.node = ""
+        self.edges = self._edges()
         self.columns, self.joins = self._columns()  # without the node
-        # By which rows are moved when a query next needs them; without a table, `node`
-        # is set instead.
+        # By which rows are moved when a query next needs them.
         self.waiting: Sequence[Route] = ()
+        self.store.make(NAME, self._query())
 
     def _size(self, index: int) -> int:
         feature, values = self.schema.features[index], self.schema.values[index]
@@ -77,40 +62,20 @@ class WorkTable:
 
     # ------------------------------------------------------------ making it
 
-    def create(self) -> None:
-        """Make the table, or go on without one if the user has no right to make it."""
-        if self.is_inline:
-            return
-        try:
-            self.store.make(NAME, self._query())
-        except NoTemporaryTableError:
-            self.is_inline = True
-
     def rows(self) -> str:
-        """Return the relation that queries read, with the current node of each row.
-
-        Rows whose move is waiting are moved first.
-        """
-        if self.is_inline:
-            return f"({self._query()})"
+        """Return the table, after moving the rows whose move is waiting."""
         routes, self.waiting = self.waiting, ()
         if routes:
             self._move(routes)
         return NAME
 
     def _query(self) -> str:
-        columns = [f"CAST({self.node or 0} AS INTEGER) AS node"]
+        columns = ["CAST(0 AS INTEGER) AS node"]
         columns += [f"{value} AS {name}" for name, value in self.columns.items()]
-        rows = (
+        return (
             f"SELECT {', '.join(columns)} FROM {self.schema.relation}"
             f"{''.join(self.joins)} WHERE {self.schema.target.known}"
         )
-        moved = self.target.moved() if self.node else {}
-        if not moved:
-            return rows
-        kept = ["node", *(name for name in self.columns if name not in moved)]
-        kept += [f"{value} AS {name}" for name, value in moved.items()]
-        return f"SELECT {', '.join(kept)} FROM ({rows}) AS treecompile_moved"
 
     def _columns(self) -> tuple[dict[str, str], list[str]]:
         """Return each column as an expression of a source row, and the joins needed."""
@@ -272,40 +237,3 @@ class WorkTable:
         least = min(CLOSED, *ways)
         nodes = (str(each - least) for each in ways)
         return f"{self.writer.item(nodes, place)} + {least}"
-
-
-def node_of_row(
-    work: WorkTable, levels: Sequence[DraftLevel], opened: Positions
-) -> str:
-    """Return the open node of a source row by the tree so far, as a SQL expression.
-
-    It is the CASE that the SQL target writes for a tree, with the numbers of open nodes
-    as answers, so its nesting stays within the limits of the database.
-    """
-    schema, dialect, draft = work.schema, work.store.dialect, Draft.of(levels)
-    number = np.full(len(draft.weight), CLOSED)
-    start = len(draft.weight) - len(levels[-1].weight)
-    number[start + opened] = np.arange(len(opened))
-    numbers = number[draft.reading_order()].tolist()
-    whole = finish_tree(draft, work.target.response, schema.features, schema.labels)
-    tree = _leading(whole, [number != CLOSED for number in numbers])
-    columns = {i: source.column for i, source in enumerate(schema.columns)}
-    steps = tree_steps(tree, dialect.limits.nesting, missing_last=True)
-    text = ConditionWriter(dialect, tree, columns).text
-    lines = case_lines(steps, text, lambda leaf: str(numbers[leaf]), dialect)
-    return " ".join(line.strip() for line in lines)
-
-
-def _leading(tree: Tree, is_open: Sequence[bool]) -> Tree:
-    """Replace splits that lead to no open node; large trees have mostly such splits."""
-    leads = list(is_open)
-    nodes: list[Node] = list(tree.nodes)
-    leaf = next(node for node in tree.nodes if isinstance(node, Leaf))
-    for position in range(len(nodes) - 1, -1, -1):  # children come after parents
-        node = nodes[position]
-        if isinstance(node, Leaf):
-            continue
-        leads[position] = any(leads[branch.then] for branch in node.branches)
-        if not leads[position]:
-            nodes[position] = leaf
-    return replace(tree, nodes=tuple(nodes))

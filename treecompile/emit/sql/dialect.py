@@ -228,15 +228,11 @@ class Learning:
     list: Phrase = phrase("{}", "[{}]")  # of values
     # An item of a list, counted from 1.
     item: Phrase = phrase("{list} {place}", "({list})[{place}]")
-    # To an integer: a half may go either way, or goes to the even one.
-    round: Phrase = phrase("{}", "round({})")
-    round_even: Phrase = phrase("{}", "round({})")
+    round: Phrase = phrase("{}", "round({})")  # to an integer, a half either way
     # Where one query counts all features best: a {table} with one row for each of its
     # rows and each feature p = 0, 1, ..., with {columns}, p, and c, x from {pairs} ...
     stack: Phrase = phrase("{table} {columns} {pairs}", "")
     pair: Phrase = phrase("{code} {number}", "")  # ... of the feature
-    # A text that depends on all rows of some columns, but not on their order; "": none.
-    checksum: Phrase = phrase("{}", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,9 +25,9 @@ A level costs what its open nodes hold, and thousands of levels are no problem.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -86,17 +86,6 @@ class Source(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GrowthState:
-    """A snapshot of a growth, from which it can continue with the open nodes."""
-
-    levels: list[DraftLevel]
-    nodes: Positions  # the open nodes, by their number in the last level
-    rows: Array  # the number of rows of each open node
-    settled: float  # the number of rows at nodes that are done
-    more: Mapping[str, Array]  # further arrays of one kind of growth
-
-
 class Growth(ABC, Generic[Candidates]):
     """The loop: keeps all levels so far, and which nodes of the last one are open."""
 
@@ -112,7 +101,6 @@ class Growth(ABC, Generic[Candidates]):
         self.size = 1
         self.nodes: Positions = np.zeros(1, np.intp)
         self.rows: Array = np.zeros(0)
-        self.is_measured = False
 
     @property
     def depth(self) -> int:
@@ -128,8 +116,7 @@ class Growth(ABC, Generic[Candidates]):
         self, watch: Callable[[Growth[Candidates]], None] = lambda growth: None
     ) -> list[DraftLevel]:
         """Grow until no node is open; `watch` is called before each level is split."""
-        if not self.is_measured:
-            self.settle()
+        self.settle()
         while len(self.nodes):
             watch(self)
             self.split()
@@ -149,7 +136,6 @@ class Growth(ABC, Generic[Candidates]):
         self.rows = held.rows
         self.source.keep(is_open)
         self.keep(is_open)
-        self.is_measured = True
 
     def keep(self, is_open: Mask) -> None:
         self.nodes, self.rows = self.nodes[is_open], self.rows[is_open]
@@ -189,17 +175,3 @@ class Growth(ABC, Generic[Candidates]):
     @abstractmethod
     def choose(self, candidates: Candidates) -> Splits:
         """Choose the split of each open node, or none."""
-
-    # ------------------------------------------------------------ interrupted runs
-
-    def state(self) -> GrowthState:
-        return GrowthState(self.levels, self.nodes, self.rows, self.settled, {})
-
-    def resume(self, state: GrowthState) -> None:
-        """Continue from a state; the source must already be at its open nodes."""
-        self.levels, self.nodes, self.rows = state.levels, state.nodes, state.rows
-        self._report(np.array([state.settled]))
-        self.is_measured = True
-
-
-AnyGrowth = Growth[Any]
