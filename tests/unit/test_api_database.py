@@ -119,7 +119,7 @@ def test_what_needs_the_rows_says_so(folder: Path, frame: pd.DataFrame) -> None:
         model.prune(orders, training=orders)
     with pytest.raises(OptionError, match="the validation rows are a Table"):
         learned(frame, validation=orders)
-    with pytest.raises(OptionError, match="score is for a Table or many Parquet"):
+    with pytest.raises(OptionError, match="only a table in a database"):
         model.score(frame, "predicted")
     with pytest.raises(OptionError, match="a Spark session, not as int"):
         model.evaluate(Table(3, "orders"))

@@ -115,7 +115,7 @@ def test_what_is_wrong_is_one_line_and_nothing_is_written(
 def test_predictions_go_into_a_new_table(folder: Path) -> None:
     where = (*SHOP, "--table", "s.orders")
     run("learn", *where, "--target", "y", "-q")
-    result = run("score", "model.json", *where, "--into", "s.predicted")
+    result = run("predict", "model.json", *where, "--into", "s.predicted")
     assert (result.exit_code, result.stderr) == (0, "created s.predicted\n")
     with duckdb.connect("shop.db", read_only=True) as connection:
         query = "SELECT count(*), sum((prediction = y)::INT) FROM s.predicted"
@@ -125,7 +125,7 @@ def test_predictions_go_into_a_new_table(folder: Path) -> None:
         ("none", "other", "none does not exist"),
         ("dated", "other", "no column 'seven': the columns are 'd', 'y'"),
     ):
-        result = run("score", "model.json", *SHOP, "--table", table, "--into", into)
+        result = run("predict", "model.json", *SHOP, "--table", table, "--into", into)
         assert result.exit_code == 2
         (line,) = result.stderr.splitlines()
         assert message in line
@@ -158,7 +158,7 @@ def test_a_tree_is_pruned_by_a_table_beside_it(folder: Path) -> None:
 def test_predictions_for_files_go_into_a_file(folder: Path) -> None:
     run("learn", "events", "--target", "y", "-q")
     output = ("--output", "label,probability,rule", "--label", "yes")
-    result = run("score", "model.json", "events", "--into", "all.parquet", *output)
+    result = run("predict", "model.json", "events", "--into", "all.parquet", *output)
     assert (result.exit_code, result.stderr) == (0, "created all.parquet\n")
     query = """SELECT DISTINCT prediction = y AND probability = (y = 'yes')::INT
         AND rule IN ('R1', 'R2', 'R3', 'R4') FROM 'all.parquet'"""
@@ -173,12 +173,15 @@ def test_predictions_for_files_go_into_a_file(folder: Path) -> None:
         ([*SHOP, "--into", "t"], "add --table NAME"),
         (
             ["events/1.parquet", "--into", "t.parquet"],
-            "for one file or a DataFrame",
+            "for one file or a DataFrame, use predict",
         ),
         (["events", "--into", "t"], "expected NAME.parquet"),
         (["events", "--into", "events/1.parquet"], "exists: choose another name"),
         ([*ORDERS, "--into", "Orders"], "already exists"),
-        ([*ORDERS], "missing option --into NAME"),
+        ([*ORDERS], "add --into NAME"),
+        (["events"], "add --into NAME"),
+        (["events/1.parquet", "--label", "yes"], "--label is for --into"),
+        (["events", "--into", "t", "-o", "t.csv"], "give -o or --into, not both"),
     ],
 )
 def test_what_cannot_be_predicted_is_one_line(
@@ -186,7 +189,7 @@ def test_what_cannot_be_predicted_is_one_line(
 ) -> None:
     run("learn", *ORDERS, "--target", "y", "-q")
     before = sorted(folder.rglob("*"))
-    result = run("score", "model.json", *arguments)
+    result = run("predict", "model.json", *arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
     assert message in line

@@ -137,14 +137,14 @@ def test_glossary(folder: Path) -> None:
 
 
 def test_draw(folder: Path) -> None:
-    assert good("draw", MODEL, "-o", "tree.svg").stderr == "wrote tree.svg\n"
+    assert good("show", MODEL, "--svg", "tree.svg").stderr == "wrote tree.svg\n"
     text = Path("tree.svg").read_text(encoding="utf-8")
     assert text.startswith("<svg ")
-    assert good("draw", MODEL).stdout == text == treecompile.load(MODEL).draw()
-    assert (
-        "4 leaves below are not drawn" in good("draw", MODEL, "--max-depth", "1").stdout
-    )
-    assert run("draw", MODEL, "--max-depth", "-1").exit_code == 2
+    picture = ("show", MODEL, "--svg", "-")
+    assert good(*picture).stdout == text == treecompile.load(MODEL).draw()
+    assert "4 leaves below are not drawn" in good(*picture, "--max-depth", "1").stdout
+    assert run(*picture, "--max-depth", "-1").exit_code == 2
+    assert "add --svg FILE" in run("show", MODEL, "--max-depth", "1").stderr
 
 
 def test_colours_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -75,7 +75,7 @@ def in_shell(line: str, **settings: str) -> subprocess.CompletedProcess[str]:
         (f"ulimit -n 5; treecompile {BUILD}", "Too many open files"),
         (f"ulimit -v 90000; treecompile {LEARN}", "allow at least 160 MB"),
         ('rm -r "$PWD"; treecompile show model.json', "cannot read 'model.json'"),
-        ('rm -r "$PWD"; treecompile draw - -o x.svg', "cannot read '-'"),
+        ('rm -r "$PWD"; treecompile show - --svg x.svg', "cannot read '-'"),
     ],
 )
 def test_a_stream_or_a_limit_is_an_error_of_one_line(
@@ -173,7 +173,7 @@ def test_want_of_resources_is_not_our_error(
         raise error
 
     monkeypatch.setattr("treecompile.pictures.draw.draw", fail)
-    result = run("draw", "model.json")
+    result = run("show", "model.json", "--svg", "-")
     assert result.exit_code == 2
     assert result.stderr.startswith(said)
 
@@ -187,7 +187,7 @@ def test_an_error_of_our_own_is_told_apart(folder: Path) -> None:
     )
     for settings, lines in (({}, 1), ({"TREECOMPILE_TRACEBACK": "1"}, 9)):
         done = subprocess.run(
-            [sys.executable, "-c", script, "draw", "model.json"],
+            [sys.executable, "-c", script, "show", "model.json", "--svg", "-"],
             env={**os.environ, "PYTHONPATH": str(ROOT), **settings},
             capture_output=True,
             text=True,

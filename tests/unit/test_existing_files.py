@@ -81,7 +81,7 @@ AN_INPUT = "is an input of this command and would be overwritten"
             "-o",
             "own/target.toml",
         ),
-        ("draw", "model.json", "-o", "model.json"),
+        ("show", "model.json", "--svg", "model.json"),
         ("rules", "model.json", "-o", "model.json"),
         ("rules", "model.json", "--training", "tennis.csv", "-o", "tennis.csv"),
         ("build", "RULES.md", "--out", "."),
@@ -121,7 +121,7 @@ def test_our_own_results_are_overwritten() -> None:
         (*emit, "sql", "--as", "dbt", "--table", "t", "-o", "dbt.sql"),
         (*emit, "markdown", "-o", "d.md"),
         (*emit, "rules", "-o", "r.rules"),
-        ("draw", "model.json", "-o", "d.svg"),
+        ("show", "model.json", "--svg", "d.svg"),
         ("predict", "model.json", "tennis.csv", "-o", "scored.csv"),
         ("build", "tennis.csv", "--target", "play", "--out", "."),
     ):
@@ -136,7 +136,7 @@ def test_our_own_results_are_overwritten() -> None:
         ((*LEARN, "-o", "mine"), "mine"),
         (("rules", "model.json", "-o", "mine"), "mine"),
         (("predict", "model.json", "tennis.csv", "-o", "mine"), "mine"),
-        (("draw", "model.json", "-o", "mine"), "mine"),
+        (("show", "model.json", "--svg", "mine"), "mine"),
         (("emit", "model.json", "--to", "sql", "-o", "mine"), "mine"),
         (
             (
@@ -177,7 +177,7 @@ def test_a_file_that_cannot_be_read_is_not_overwritten(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr("treecompile.api.outputs.open", refuse, raising=False)
-    refused("draw", "model.json", "-o", "mine", why="'mine' exists")
+    refused("show", "model.json", "--svg", "mine", why="'mine' exists")
 
 
 def test_dbt_needs_two_names() -> None:
@@ -188,12 +188,12 @@ def test_dbt_needs_two_names() -> None:
 def test_pipes_and_devices_are_written_to_directly(folder: Path) -> None:
     os.mkfifo("pipe")
     reader = os.open("pipe", os.O_RDONLY | os.O_NONBLOCK)
-    good("draw", "model.json", "-o", "pipe")
-    good("draw", "model.json", "-o", f"/dev/fd/{reader}")
+    good("show", "model.json", "--svg", "pipe")
+    good("show", "model.json", "--svg", f"/dev/fd/{reader}")
     assert os.read(reader, 100).startswith(b"<svg")
     os.close(reader)
-    good("draw", "model.json", "-o", "/dev/null")
-    result = good("draw", "model.json", "-o", "/dev/stdout", "-q")
+    good("show", "model.json", "--svg", "/dev/null")
+    result = good("show", "model.json", "--svg", "/dev/stdout")
     assert result.stdout.startswith("<svg")
 
 

@@ -104,7 +104,7 @@ def test_build_compiles_and_verifies_a_file(library: str, tmp_path: Path) -> Non
     assert again.exit_code == 0, again.stderr
 
 
-@pytest.mark.parametrize("command", ["show", "check", "draw"])
+@pytest.mark.parametrize("command", ["show", "check"])
 def test_a_file_that_is_not_imported_yet_is_named(command: str) -> None:
     path = FILES["LightGBM"]
     result = run(command, str(path))

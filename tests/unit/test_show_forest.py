@@ -133,13 +133,16 @@ def test_a_tree_has_no_numbered_trees(tmp_path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("command", ["draw", "check"])
-def test_commands_that_need_one_tree(path: Path, command: str) -> None:
-    result = run(command, path)
+@pytest.mark.parametrize(
+    ("name", "command"), [("draw", ("show", "--svg", "-")), ("check", ("check",))]
+)
+def test_commands_that_need_one_tree(
+    path: Path, name: str, command: tuple[str, ...]
+) -> None:
+    result = run(*command, path)
     assert result.exit_code == 2
-    assert (
-        f"{command} needs one tree or rules, and the model is a forest of 2 trees"
-        in (result.stderr)
+    assert f"{name} needs one tree or rules, and the model is a forest of 2 trees" in (
+        result.stderr
     )
     assert "learn one tree from its answers" in result.stderr
 

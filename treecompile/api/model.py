@@ -24,7 +24,6 @@ from treecompile.api.options import (
     ReadKeywords,
     read_options,
     refer_options,
-    several,
     with_keywords,
 )
 from treecompile.api.rows import Data
@@ -320,7 +319,8 @@ class Model:
         several separated by commas. For a folder or a pattern of Parquet files, `into`
         is one file.
         """
-        rows.score(self.any_program, data, into, output, label, several(na_value))
+        how = read_options("score", {"na_value": na_value})
+        rows.score(self.any_program, data, into, output, label, how)
 
     def verify(self, text: str, engine: str = "", **options: Any) -> Report:
         """Run the text of an artefact on its engine, and compare it with this model.

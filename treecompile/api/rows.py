@@ -177,7 +177,7 @@ def evaluate(
     if isinstance(program, ForestProgram):
         raise OptionError(
             "evaluate needs the rows of a forest in memory: use a file or a DataFrame,"
-            " or count the predictions that `score` writes"
+            " or count the predictions in a new table"
         )
     with open_location(place) as there:
         return in_a_database.evaluate(there.store, there.relation, program, na_values)
@@ -189,16 +189,17 @@ def score(
     into: str,
     output: str,
     label: str,
-    na_values: tuple[str, ...] = (),
+    how: ReadOptions,
 ) -> tuple[str, ...]:
     """Predict in the database, into a new table; the result is notes for the user."""
     place = in_database(data)
     if place is None:
         raise OptionError(
-            "score is for a Table or many Parquet files (a folder or a pattern): for"
-            " one file or a DataFrame, use predict"
+            "only a table in a database, or many Parquet files (a folder or a pattern),"
+            " is predicted into a new table: for one file or a DataFrame, use predict"
         )
     from treecompile.database import score as in_a_database
 
+    refuse_format(how, "a database", FORMAT)
     with open_location(place, writes=True) as table:
-        return in_a_database.score(program, table, into, output, label, na_values)
+        return in_a_database.score(program, table, into, output, label, how.na_values)

@@ -30,11 +30,8 @@ NAME = "treecompile"
 COMMANDS: dict[str, tuple[Command, ...]] = {  # by heading, in the order of the work
     "Make a model": (build.build, learn.learn, learn.rules, importing.import_model),
     "Compile and prove": (emit.emit, emit.verify),
-    "Predict": (predict.predict, predict.score),
-    "Examine": (
-        *(inspect.show, inspect.draw, predict.evaluate),
-        *(inspect.check, inspect.diff),
-    ),
+    "Predict": (predict.predict,),
+    "Examine": (inspect.show, predict.evaluate, inspect.check, inspect.diff),
 }
 
 

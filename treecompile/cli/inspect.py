@@ -1,4 +1,4 @@
-"""Look at models: show, draw, check, and the difference of two."""
+"""Look at models: show, check, and the difference of two."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from treecompile.cli import streams
 from treecompile.cli.command import command, option
 from treecompile.cli.options import (
     budget_option,
+    flag_of,
+    force_option,
     given,
     json_option,
     list_option,
-    out_option,
-    quiet_option,
     reading_options,
     value,
 )
 from treecompile.model.errors import OptionError
-from treecompile.model.options import DATA, SEARCH
+from treecompile.model.options import DATA, PICTURE, SEARCH
 from treecompile.pictures.options import LAYOUTS, MOST, DrawOptions
 
 if TYPE_CHECKING:
@@ -65,8 +65,10 @@ def wrapped(line: str) -> str:
 @command(
     "show",
     "Show the tree, the rules or the forest, in the terminal.",
-    "treecompile show model.json\ntreecompile show model.json --importance",
-    "No file. The tree goes to standard output.",
+    "treecompile show model.json\n"
+    "treecompile show model.json --importance\n"
+    "treecompile show model.json --svg tree.svg",
+    "The tree to standard output; with --svg, a picture instead.",
 )
 @click.argument("model")
 @option("--stats", is_flag=True, help="Cases, impurity and gain of every node.")
@@ -78,6 +80,28 @@ def wrapped(line: str) -> str:
 )
 @value("--tree", "N", "Show this tree of a forest; the first is 1.", type=int)
 @json_option
+@value(
+    "--svg out", "FILE", "Draw the tree as SVG; - for standard output.", group=PICTURE
+)
+@value("--row", "JSON", "Highlight the path of this row, a JSON object.", group=PICTURE)
+@value("--max-depth", "N", "Draw only the first N levels.", type=int, group=PICTURE)
+@value(
+    "--max-leaves",
+    "N",
+    "Draw at most N leaves. The branches with the fewest cases are summarised."
+    f" [default: as many as are readable, up to {MOST}]",
+    type=int,
+    group=PICTURE,
+)
+@value(
+    "--layout",
+    "WAY",
+    "The direction in which a tree grows: down or right. [default: down if the picture"
+    " then fits the width of a notebook]",
+    type=click.Choice(LAYOUTS),
+    group=PICTURE,
+)
+@force_option
 def show(
     model: str,
     stats: bool,
@@ -85,13 +109,25 @@ def show(
     alphas: bool,
     tree: int | None,
     as_json: bool,
+    out: str | None,
+    force: bool,
+    **picture: Any,
 ) -> None:
     """Show the tree, or the rules, in the terminal.
 
     Each leaf has the id of its rule and the training cases that reach it. For a forest,
     the command shows how the sum of the trees becomes an answer, and the importance of
     the features.
+
+    In a picture, leaves have the colour of their answer, paler if the answer is less
+    certain.
     """
+    if out is not None:
+        _draw(model, out, force, picture)
+        return
+    for name in picture:
+        if picture[name] is not None:
+            raise OptionError(f"{flag_of(name)} is for a picture: add --svg FILE")
     from treecompile.cli.terminal import read_model
     from treecompile.inspect.importance import importances, tree_of
     from treecompile.inspect.show import plain
@@ -179,57 +215,16 @@ def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) ->
     json_reports.write(json_reports.shown(program, found, steps, stats=stats))
 
 
-@command(
-    "draw",
-    "Draw the tree as SVG.",
-    "treecompile draw model.json -o tree.svg\n"
-    "treecompile draw model.json --row"
-    """ '{"outlook":"sunny","humidity":"high","wind":null}'""",
-    "An SVG picture, by default to standard output.",
-)
-@click.argument("model")
-@out_option
-@value("--max-depth", "N", "Draw only the first N levels.", type=int)
-@value(
-    "--max-leaves",
-    "N",
-    "Draw at most N leaves. The branches with the fewest cases are summarised."
-    f" [default: as many as are readable, up to {MOST}]",
-    type=int,
-)
-@value(
-    "--layout",
-    "WAY",
-    "The direction in which a tree grows: down or right. [default: down if the picture"
-    " then fits the width of a notebook]",
-    type=click.Choice(LAYOUTS),
-)
-@value("--row", "JSON", "Highlight the path of this row, a JSON object.")
-@quiet_option
-def draw(
-    model: str,
-    out: str | None,
-    force: bool,
-    max_depth: int | None,
-    max_leaves: int | None,
-    layout: str | None,
-    row: str | None,
-    quiet: bool,
-) -> None:
-    """Draw the tree as an SVG file.
-
-    Leaves have the colour of their answer, paler if the answer is less certain.
-    """
-    from treecompile.cli.terminal import Terminal, check_output, output, read_single
+def _draw(model: str, path: str, force: bool, options: dict[str, Any]) -> None:
+    from treecompile.cli.terminal import check_output, output, read_single
     from treecompile.pictures.draw import draw as picture_of
 
-    check_output(out, force=force)
-    terminal = Terminal(quiet)
-    given_row = None if row is None else _row(row)
-    options = DrawOptions(max_depth, max_leaves, layout, given_row)
-    output(out, picture_of(read_single(model, "draw"), options))
-    if out not in (None, "-"):
-        terminal.tell(f"wrote {out}")
+    check_output(path, force=force)
+    row = options.pop("row")
+    how = DrawOptions(**options, row=None if row is None else _row(row))
+    output(path, picture_of(read_single(model, "draw"), how))
+    if path != "-":
+        streams.tell(f"wrote {path}")
 
 
 def _row(text: str) -> dict[str, Any]:

@@ -223,7 +223,6 @@ rules_option = option(
     " rows (validation), or pruned as c4.5rules does (c45rules).",
     group=RULES,
 )
-na_option = declared(DataOptions, "na_values")
 reading_options = declared(ReadOptions)
 budget_option = value(
     "--budget",

@@ -13,7 +13,6 @@ from treecompile.cli.options import (
     given,
     how_options,
     json_option,
-    na_option,
     out_option,
     place_options,
     quiet_option,
@@ -21,10 +20,11 @@ from treecompile.cli.options import (
     value,
 )
 from treecompile.model.errors import OptionError
-from treecompile.model.options import COMMON, options_of
+from treecompile.model.options import COMMON, DATABASE, options_of
 from treecompile.tables.options import ReadOptions
 
 if TYPE_CHECKING:
+    from treecompile.cli.terminal import Terminal
     from treecompile.learning.cross_validation import CrossValidation
 
 FOLDS = 10  # if only the target is given
@@ -33,96 +33,105 @@ READING = [each.keyword for each in options_of(ReadOptions).values()]
 
 @command(
     "predict",
-    "Predict for the rows of a file.",
-    "treecompile predict model.json new.csv -o predicted.csv",
-    "DATA as CSV with a last column prediction, by default to standard output.",
-)
-@click.argument("model")
-@click.argument("data")
-@reading_options
-@out_option
-def predict(
-    model: str, data: str, out: str | None, force: bool, **options: Any
-) -> None:
-    """Predict for every row of DATA, by the reference evaluator.
-
-    DATA is a CSV, TSV, Parquet, Excel or JSON lines file, or - for CSV on
-    standard input. `python predict.py DATA` writes the same for a CSV file.
-    """
-    from treecompile.api.options import read_options
-    from treecompile.api.outputs import SCORED
-    from treecompile.cli.terminal import Terminal, check_output, output, read_model
-    from treecompile.measure.quality import scored_csv
-    from treecompile.tables.read import read_table
-
-    check_output(out, force=force, also=SCORED)
-    how, program = read_options("predict", given(options)), read_model(model)
-    table = read_table(data, how)
-    Terminal(False).notes(table.notes)
-    output(out, scored_csv(program, table, how.na_values))
-
-
-@command(
-    "score",
-    "Predict for a table in a database, into a new table there.",
-    "treecompile score model.json --from duckdb://shop.db --table orders --into late\n"
-    "treecompile score model.json 'events/*.parquet' --into predicted.parquet",
-    "A new table in the database, or one Parquet file. Nothing is overwritten.",
+    "Predict for the rows of a file, or of a table in a database.",
+    "treecompile predict model.json new.csv -o predicted.csv\n"
+    "treecompile predict model.json --from duckdb://shop.db --table orders"
+    " --into late\n"
+    "treecompile predict model.json 'events/*.parquet' --into predicted.parquet",
+    "DATA as CSV with a last column prediction, by default to standard output; or a new"
+    " table in the database, or one Parquet file.",
 )
 @click.argument("model")
 @click.argument("data", required=False)
+@reading_options
+@out_option
 @place_options
 @value(
     "--into",
     "NAME",
-    "The table to create; for Parquet files, the file.",
-    required=True,
-    group=COMMON,
+    "In a database: the table to create; for Parquet files, the file. Nothing is"
+    " overwritten.",
+    "",
+    group=DATABASE,
 )
 @value(
     "--output",
     "WHAT",
-    "The columns to add: label (as prediction), probability, rule, the margin of a"
-    " forest, or several, separated by commas.",
-    "label",
-    group=COMMON,
+    "With --into: the columns to add: label (as prediction), probability, rule, the"
+    " margin of a forest, or several, separated by commas. [default: label]",
+    group=DATABASE,
 )
 @value(
     "--label",
     "L",
-    "The label whose probability, or margin, to compute. [default: the predicted"
-    " label]",
-    "",
-    group=COMMON,
+    "With --into: the label whose probability, or margin, to compute. [default: the"
+    " predicted label]",
+    group=DATABASE,
 )
-@na_option
 @quiet_option
-def score(
+def predict(
     model: str,
     data: str | None,
+    out: str | None,
+    force: bool,
     url: str,
     table: str,
     memory_limit: str,
     into: str,
-    output: str,
-    label: str,
-    na_value: tuple[str, ...],
+    output: str | None,
+    label: str | None,
     quiet: bool,
+    **options: Any,
 ) -> None:
-    """Predict for a table in a database, into a new table there.
+    """Predict for every row of DATA, by the reference evaluator.
 
-    The new table has all columns and `prediction`, computed by the SQL that `emit`
-    writes. Instead of a table, DATA may be a folder or a pattern of Parquet files,
-    which DuckDB reads.
+    DATA is a CSV, TSV, Parquet, Excel or JSON lines file, or - for CSV on
+    standard input.
+
+    With --into, the database predicts, by the SQL that `emit` writes. The rows are a
+    table (--from, --table), or DATA is a folder or a pattern of Parquet files, which
+    DuckDB reads. The new table has all columns and `prediction`.
     """
-    from treecompile.api import rows
+    from treecompile.api.options import read_options
     from treecompile.cli.terminal import Terminal, read_model, required_source
 
+    how, terminal = read_options("predict", given(options)), Terminal(quiet)
     source = required_source(data, url, table, memory_limit)
-    terminal = Terminal(quiet)
+    if into:
+        from treecompile.api import rows
+
+        if out is not None:
+            raise OptionError("give -o or --into, not both")
+        what = (into, output or "label", label or "")
+        terminal.notes(rows.score(read_model(model), source, *what, how))
+        terminal.tell(f"created {into}")
+        return
+    if not isinstance(source, str):
+        raise OptionError("the database writes the predictions: add --into NAME")
+    for flag, found in (("--output", output), ("--label", label)):
+        if found is not None:
+            raise OptionError(f"{flag} is for --into: leave it out")
+    _predict_file(model, source, how, terminal, out, force)
+
+
+def _predict_file(
+    model: str,
+    data: str,
+    how: ReadOptions,
+    terminal: Terminal,
+    out: str | None,
+    force: bool,
+) -> None:
+    from treecompile.api.outputs import SCORED
+    from treecompile.cli.terminal import check_output, output, read_model
+    from treecompile.measure.quality import scored_csv
+    from treecompile.tables.read import read_table
+
+    check_output(out, force=force, also=SCORED)
     program = read_model(model)
-    terminal.notes(rows.score(program, source, into, output, label, na_value))
-    terminal.tell(f"created {into}")
+    table = read_table(data, how)
+    terminal.notes(table.notes)
+    output(out, scored_csv(program, table, how.na_values))
 
 
 @command(

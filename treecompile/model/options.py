@@ -27,6 +27,7 @@ PRUNING, MISSING_VALUES = "Pruning and validation", "Missing values"
 WEIGHTS, RULES, REVIEWING = "Weights and costs", "Rules", "Edited rules"
 IN_SQL, IN_DOCUMENT = "SQL", "Document"
 TEMPLATES, TESTING, SEARCH = "Templates", "Verification", "Search"
+PICTURE = "Picture"
 DATABASE, OUTPUT = "Database", "Output"
 HEADINGS = (  # in this order
     *(COMMON, DATA, FILES, GROWTH, PRUNING, MISSING_VALUES, WEIGHTS, RULES),
@@ -37,6 +38,7 @@ HEADINGS = (  # in this order
         TEMPLATES,
         TESTING,
         SEARCH,
+        PICTURE,
         DATABASE,
         OUTPUT,
     ),

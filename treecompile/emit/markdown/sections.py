@@ -216,7 +216,7 @@ def picture(program: ir.Program, tree: ir.Tree, rounding: Rounding) -> tuple[str
         large = f"With {leaves} leaves the tree is too large for a"
         if leaves <= MAX_DRAWN:
             return f"{large} Mermaid diagram.", ""
-        return f"{large} picture here: `treecompile draw` makes one.", ""
+        return f"{large} picture here: `treecompile show --svg` makes one.", ""
     said = words.evidence_by_id(program)
     ids = rule_ids(tree)
     diagram = "\n".join(_diagram(tree, ids, said, rounding))
