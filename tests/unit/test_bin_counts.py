@@ -1,4 +1,4 @@
-"""Counts by node and bin, and what rounding the target may change."""
+"""Counts by node and bin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treecompile.learning.grow.bin_counts import (
     Summed,
 )
 from treecompile.learning.grow.binning import BITS
-from treecompile.learning.grow.responses import LabelResponse, RoundedNumbers
+from treecompile.learning.grow.responses import LabelResponse
 from treecompile.learning.grow.segments import Segments
 from treecompile.model.arrays import Array, Positions
 
@@ -86,38 +86,3 @@ def test_rows_of_some_bins_are_found() -> None:
     first, second = rows[:1_000][bins[:1_000] == 3], rows[1_000:][bins[1_000:] == 5]
     assert found.tolist() == [*first, *second]
     assert number.tolist() == [70] * len(first) + [71] * len(second)
-
-
-@pytest.mark.parametrize("scale", [1e-320, 1e-3, 1.0, 1e300])
-@pytest.mark.parametrize("size", [50, 70_000])
-def test_rounding_changes_the_root_of_a_gain_by_half_a_unit(
-    size: int, scale: float
-) -> None:
-    random = np.random.default_rng(size)
-    y = np.sort(random.standard_t(2, size) * scale)
-    rounded = RoundedNumbers.of(y)
-    numbers = rounded.numbers.astype(np.float64)
-    for _ in range(30):
-        order = random.permutation(size) if random.random() < 0.5 else np.arange(size)
-        cut = int(random.integers(1, size))
-        left, right = order[:cut], order[cut:]
-        share = np.sqrt(len(left) * len(right)) / size
-        exact = (y[left].mean() - y[right].mean()) / rounded.unit
-        rough = numbers[left].mean() - numbers[right].mean()
-        assert share * abs(exact - rough) <= 0.5 + 1e-6
-
-
-def test_rounded_numbers_give_exact_sums() -> None:
-    random = np.random.default_rng(3)
-    y = random.normal(size=ROWS) - 5
-    rounded = RoundedNumbers.of(y)
-    rows, bins = np.arange(ROWS), random.integers(0, 1 << BITS, ROWS)
-    own = rounded.summed(rows)
-    binned = BinnedRows.of(rows, Segments.of(np.array([ROWS])), Bins(4))
-    found = own.finish(binned.add(bins.astype(np.uint16), own))
-    assert found.squares is not None
-    for place in range(16):
-        mine = [int(n) for n in rounded.numbers[bins >> (BITS - 4) == place]]
-        assert found.sizes[place] == len(mine)
-        assert found.sums[0][place] == sum(mine)
-        assert found.squares[place] == sum(n * n for n in mine)

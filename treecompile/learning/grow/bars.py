@@ -1,8 +1,8 @@
 """The bars of a histogram by bins, and which of them may hold the best cut inside.
 
-A bar is one bin of one node. The gain of a cut between two bars is exact (or, for a
-numeric target, rounded at first: `RoughGains`). A cut inside a bar gains at most a
-bound from `bounds`; `binned.BinnedColumn` opens only bars whose bound is high enough.
+A bar is one bin of one node. The gain of a cut between two bars is exact. A cut inside
+a bar gains at most a bound from `bounds`; `binned.BinnedColumn` opens only bars whose
+bound is high enough.
 """
 
 from __future__ import annotations
@@ -22,13 +22,10 @@ from treecompile.learning.grow.bounds import (
     rough_squares_bound,
 )
 from treecompile.learning.grow.histogram import Histogram
-from treecompile.learning.grow.histogram_splits import sides_of
 from treecompile.learning.grow.responses import Response
 from treecompile.learning.grow.search import RowLevel
 from treecompile.learning.grow.segments import Segments
-from treecompile.model.arrays import Array, Floats, Mask, Positions
-
-HALF = 0.5 + SLACK  # units by which rounding may change the root of a gain
+from treecompile.model.arrays import Array, Floats, Positions
 
 
 class BinnedLevel(Protocol):
@@ -55,9 +52,7 @@ class BinBars(Histogram):
     """
 
     number: Floats  # for a bar of one single number: that number; NaN for bins
-    # For a numeric target: about the sum of squares in each bar, or 0 once it is
-    # decided whether the bin is opened.
-    squares: Array | None
+    squares: Array | None  # for a numeric target: about the sum of squares in each bar
 
 
 def counter_of(level: BinnedLevel) -> BinCounter:
@@ -134,24 +129,13 @@ def bars_with(
 def to_open(
     level: RowLevel, least: Floats, bars: BinBars, among: Positions | None = None
 ) -> Positions:
-    """Return the bars that may hold a cut that gains at least `least` at their node."""
+    """Return the bars, of those `among`, that may hold a cut that gains `least`."""
     if not len(bars.nodes):
         return bars.nodes
-    wanted = (least - TIES * level.opened.tie)[bars.nodes] / _share(level, bars)
-    return inside_of(level, bars, wanted / (1 + SLACK), among)
-
-
-def _share(level: RowLevel, bars: BinBars) -> Floats:
-    """Return the share of known cases at each node; bounds are for known cases only."""
-    share: Floats = bars.segments.sums(bars.weights) / level.opened.sizes[bars.nodes]
-    return share
-
-
-def inside_of(
-    level: RowLevel, bars: BinBars, wanted: Floats, among: Positions | None = None
-) -> Positions:
-    """Return the bars, of those `among`, that may hold a cut that gains `wanted`."""
     segments = bars.segments
+    # Bounds are for known cases only.
+    share = segments.sums(bars.weights) / level.opened.sizes[bars.nodes]
+    wanted = (least - TIES * level.opened.tie)[bars.nodes] / share / (1 + SLACK)
     can_be_cut = bars.sizes > 1
     some = np.flatnonzero(can_be_cut)
     if among is not None:
@@ -184,46 +168,3 @@ def _told(segments: Segments, sums: Sequence[Array], some: Positions) -> list[Fl
     return [
         each.take(some, axis=1).T.astype(np.float64) for each in (before, own, spread)
     ]
-
-
-# --- rounded numbers ------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RoughGains:
-    """Gains with a rounded target: the root of each is off by half a unit at most.
-
-    `responses.RoundedNumbers` explains why. Arrays have an entry for each node of bars.
-    """
-
-    bars: BinBars
-    root: Floats  # the root of the gain of the best cut between bins
-    scale: Floats  # converts the root to the unit of exact gains
-    share: Floats  # the share of the cases with a known value
-
-    @classmethod
-    def of(cls, level: RowLevel, bars: BinBars, unit: float) -> RoughGains:
-        sides = sides_of(bars, level.min_leaf)
-        lefts = bars.segments.run(bars.sums[0].copy(), sides.totals[0])
-        gains = level.measure.cuts([lefts], sides)
-        gains[sides.barred] = 0.0
-        root = np.sqrt(np.maximum.reduceat(gains, bars.segments.starts))
-        scale = np.ldexp(unit, -level.opened.unit[bars.nodes] // 2)
-        return cls(bars, root, scale, _share(level, bars))
-
-    def least(self) -> Floats:
-        """Return a lower bound of what the best cut gains at each node of the bars."""
-        root = np.maximum(self.root - HALF, 0.0) * self.scale
-        gain: Floats = root * root * self.share * (1 - SLACK)
-        return gain
-
-    def worth(self, level: RowLevel, least: Floats) -> tuple[Positions, Mask]:
-        """Return the nodes where a cut may gain so much, and which bars may hold it."""
-        nodes, bars = self.bars.nodes, self.bars
-        wanted = (least - TIES * level.opened.tie)[nodes] / self.share
-        root = np.sqrt(np.maximum(wanted, 0.0)) / (self.scale * (1 + SLACK)) - HALF
-        inside = np.zeros(len(bars.code), np.bool_)
-        inside[inside_of(level, bars, np.maximum(root, 0.0) ** 2)] = True
-        is_worth: Mask = self.root >= root
-        is_worth |= np.logical_or.reduceat(inside, bars.segments.starts)
-        return nodes[is_worth], inside

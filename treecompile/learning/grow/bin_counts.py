@@ -43,15 +43,12 @@ class Summed:
     In classification a node has a line of bins for each class; otherwise it has one.
     """
 
-    # Maps a slice of the counted rows, and their numbers in the dataset, to the values
-    # of each sum. None: each row counts 1.
-    values: Callable[[slice, Positions], Sequence[Array | None]]
+    # Maps a slice of the counted rows to the values of each sum; None: each counts 1.
+    values: Callable[[slice], Sequence[Array | None]]
     types: Sequence[DTypeLike]  # of the sums
     finish: Callable[[list[Array]], KeySums]  # from the sums: nodes x lines x bins
     lines: int = 1  # of each node
     line: Array | None = None  # of each row
-    unit: float | None = None  # if values were rounded: their unit,
-    exact: Summed | None = None  # and what to sum for exact results
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,8 +152,8 @@ class BinnedRows:
         """Return the sums over the rows of each bin: nodes x lines x bins."""
         size = math.prod(self.shape)
         sums: list[Array] = [np.zeros(size, each) for each in summed.types]
-        for some, rows, keys in self.keys(codes):
-            for total, each in zip(sums, summed.values(some, rows), strict=True):
+        for some, _, keys in self.keys(codes):
+            for total, each in zip(sums, summed.values(some), strict=True):
                 np.add.at(total, keys, 1 if each is None else each)
         return [each.reshape(self.shape) for each in sums]
 

@@ -5,9 +5,6 @@
 these may still hold the best cut, its rows are sorted, and every number in it becomes
 a bar of its own. So the best cut is exactly the one that sorting all rows would find,
 at little more than the cost of a histogram.
-
-A numeric target is rounded first. Where the rounded sums show that the column has no
-good cut, its exact sums are never computed.
 """
 
 from __future__ import annotations
@@ -21,7 +18,6 @@ import numpy as np
 from treecompile.learning.grow.bars import (
     BinBars,
     BinnedLevel,
-    RoughGains,
     bars_of,
     bars_with,
     counter_of,
@@ -42,7 +38,7 @@ from treecompile.learning.grow.search import (
     in_two,
 )
 from treecompile.learning.grow.segments import Segments
-from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.ir import Feature
 
 FINER_BITS = 6
@@ -58,17 +54,10 @@ class BinnedColumn:
     def __init__(self, feature: Feature, values: Floats, codes: Codes) -> None:
         self.feature, self.values, self.codes = feature, values, codes
         self.counted: list[Array] = []  # the sums by bins at the last level
-        self.rough: RoughGains | None = None  # None: exact gains are known
 
     def search(self, level: RowLevel) -> CandidateSplits:
-        """Find the best cuts between bins; for a rounded target, bound their gains."""
-        bars, unit = self.count(level), counter_of(level).summed.unit
-        if unit is None or not len(bars.nodes):
-            return search_histogram(level, bars, is_ordered=True)
-        self.rough = RoughGains.of(level, bars, unit)
-        found = CandidateSplits.none(len(level.nodes.lengths), bars)
-        found.gain[bars.nodes] = self.rough.least()
-        return found
+        """Find the best cuts between bins."""
+        return search_histogram(level, self.count(level), is_ordered=True)
 
     def count(self, level: BinnedLevel) -> BinBars:
         """Count the bars of a level; to be called for every level in turn."""
@@ -95,15 +84,7 @@ class BinnedColumn:
         """Open bins, and return the best cuts of all that gain at least `least`."""
         bars = found.histogram
         assert isinstance(bars, BinBars)
-        rough, self.rough = self.rough, None
-        if rough is None:
-            some = to_open(level, least, bars)
-        else:
-            nodes, inside = rough.worth(level, least)
-            if not len(nodes):
-                return CandidateSplits.none(len(level.nodes.lengths))
-            bars, some = self._exact(level, rough.bars, nodes, inside)
-            found = search_histogram(level, bars, is_ordered=True)
+        some = to_open(level, least, bars)
         if not len(some):
             return found
         bars = self.opened(level, bars, some, partial(to_open, level, least))
@@ -122,36 +103,6 @@ class BinnedColumn:
         is_open[some] = True
         chosen = np.flatnonzero(is_open.take(bar))
         return self._sorted(level, bars, rows.take(chosen), bar.take(chosen))
-
-    def _exact(
-        self, level: RowLevel, rough: BinBars, nodes: Positions, inside: Mask
-    ) -> tuple[BinBars, Positions]:
-        """Return the bars of some nodes with exact sums, and which of them to open.
-
-        `inside` marks the rough bars to open.
-        """
-        bins, exact = counter_of(level).bins, counter_of(level).summed.exact
-        assert exact is not None
-        sums = [
-            BinnedRows.of(rows, part, bins).add(self.codes, exact)[0]
-            for _, rows, part in _parts(level, nodes)
-        ]
-        mine = np.searchsorted(rough.nodes, nodes)
-        some, lengths = rough.segments.within(mine), rough.segments.lengths[mine]
-        code, sizes = rough.code[some], rough.sizes[some]
-        place = np.repeat(np.arange(len(nodes)), lengths)
-        bars = BinBars(
-            nodes,
-            Segments.of(lengths),
-            rough.node[some],
-            code,
-            sizes,
-            sizes,
-            [np.concatenate(sums)[place, 0, code >> bins.shift]],
-            rough.number[some],
-            np.zeros(len(some)),
-        )
-        return bars, np.flatnonzero(inside[some])
 
     def _rows_of(
         self, level: BinnedLevel, bars: BinBars, some: Positions

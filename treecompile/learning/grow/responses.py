@@ -9,10 +9,8 @@ Weights are counted in units of their own (`segments.Units`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -32,8 +30,6 @@ from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.ir import ClassCounts, Label, Moments, Stats
 
 SPARE_BITS = 61  # that a sum of distances may have, in a signed 64-bit integer
-ROUNDED_BITS = 21  # of a rounded number, if there are at most a million
-LEAST_EXPONENT = -1000  # of the unit of rounded numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +98,7 @@ class Response(Protocol):
         """
 
     def summed(self, rows: Positions) -> Summed:
-        """Return what to sum by bins; numbers without weights are rounded first."""
+        """Return what to sum by bins."""
 
 
 class LabelResponse:
@@ -181,14 +177,14 @@ class LabelResponse:
             return Summed(_ones, [np.intp], _label_sums, self.classes, codes)
         weights = self.units.of_rows.take(rows)
 
-        def values(some: slice, _: Positions) -> Sequence[Array | None]:
+        def values(some: slice) -> Sequence[Array | None]:
             return None, weights[some]
 
         types = np.intp, np.float64
         return Summed(values, types, _label_sums, self.classes, codes)
 
 
-def _ones(_some: slice, _rows: Positions) -> Sequence[Array | None]:
+def _ones(_: slice) -> Sequence[Array | None]:
     return (None,)
 
 
@@ -208,8 +204,7 @@ class NumberResponse:
     def __init__(self, y: Array, units: Units | None = None) -> None:
         self.y = y.astype(np.float64)
         self.units = units
-        # Distances have another unit at every node, rounded numbers one for all.
-        self.inherits = units is None
+        self.inherits = False  # distances have another mean and unit at every node
         self.distances = np.zeros(len(y), np.int64)  # for each row, times its weight
 
     def measure(self, rows: Positions, nodes: Segments) -> NodeStats:
@@ -288,70 +283,21 @@ class NumberResponse:
         return KeySums(sizes, weights, [sums], squares)
 
     def summed(self, rows: Positions) -> Summed:
-        if self.units is None:
-            exact = Summed(self._distances, [np.int64], _number_sums)
-            return replace(self.rounded.summed(rows), exact=exact)
-        distances, weights = self.distances.take(rows), self.units.of_rows.take(rows)
+        distances = self.distances.take(rows)
+        weights = self.units.of_rows.take(rows) if self.units else None
         squares = _squares(distances, weights)
 
-        def values(some: slice, _: Positions) -> Sequence[Array | None]:
-            return distances[some], None, weights[some], squares[some]
+        def values(some: slice) -> Sequence[Array | None]:
+            own = [] if weights is None else [weights[some]]
+            return distances[some], None, squares[some], *own
 
-        types = np.int64, np.intp, np.float64, np.float64
+        types = [np.int64, np.intp, np.float64, *[np.float64] * (weights is not None)]
         return Summed(values, types, _number_sums)
-
-    def _distances(self, _: slice, rows: Positions) -> Sequence[Array]:
-        return (self.distances.take(rows),)
-
-    @cached_property
-    def rounded(self) -> RoundedNumbers:
-        return RoundedNumbers.of(self.y)
 
 
 def _number_sums(found: list[Array]) -> KeySums:
-    sums, sizes, weights, squares = map(np.ravel, found)
-    return KeySums(sizes, weights, [sums], squares)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class RoundedNumbers:
-    """The target rounded to a unit so large that sums of squares fit 62 bits.
-
-    Their sums tell which cuts may be the best. Rounding changes the mean on either side
-    of a cut by at most half a unit. So the root of the cut's gain, (difference of the
-    means) * sqrt(left * right) / cases, changes by at most half a unit as well.
-    """
-
-    numbers: NDArray[np.int64]
-    unit: float
-    shift: int  # number + (1 << shift) holds a number and a count of 1 row
-
-    @classmethod
-    def of(cls, y: Floats) -> RoundedNumbers:
-        size = len(y).bit_length()
-        bits = min(ROUNDED_BITS, SPARE_BITS - 2 * size)
-        low, high = float(y.min()), float(y.max())
-        middle = low / 2 + high / 2
-        most = max(high - middle, middle - low)
-        unit = 2.0 ** max(math.frexp(most)[1] - bits, LEAST_EXPONENT)
-        numbers = np.rint(y / unit - middle / unit).astype(np.int64)
-        return cls(numbers, unit, size + bits + 1)
-
-    def summed(self, rows: Positions) -> Summed:
-        numbers = self.numbers.take(rows)
-        squares, both = numbers * numbers, numbers + (1 << self.shift)
-
-        def values(some: slice, _: Positions) -> Sequence[Array]:
-            return both[some], squares[some]
-
-        types = np.int64, np.int64
-        return Summed(values, types, self._sums, unit=self.unit)
-
-    def _sums(self, found: list[Array]) -> KeySums:
-        both, squares = map(np.ravel, found)
-        # The sum of the numbers may be negative, so round to the nearest count of rows.
-        sizes = (both + (1 << (self.shift - 1))) >> self.shift
-        return KeySums(sizes, sizes, [both - (sizes << self.shift)], squares)
+    sums, sizes, squares, *weights = map(np.ravel, found)
+    return KeySums(sizes, weights[0] if weights else sizes, [sums], squares)
 
 
 def _squares(distances: Array, weights: Array | None) -> Floats:
