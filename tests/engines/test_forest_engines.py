@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -340,22 +338,3 @@ def test_a_forest_scores_a_table(tmp_path: Path) -> None:
         assert forests.margins(forest, tuple(row)) == (margin,)
     with pytest.raises(OptionError, match="evaluate needs the rows of a forest"):
         model.evaluate(table)
-
-
-def test_a_module_of_a_forest_is_a_script(tmp_path: Path) -> None:
-    forest = many_trees(Random(6), 5, ir.Arithmetic.DOUBLE)
-    module, data = tmp_path / "predict.py", tmp_path / "rows.csv"
-    module.write_text(emit(program_of(forest), "python").text)
-    data.write_text("x,y,z,other\n1.5,,-0.25,a\n0,2,1e3,b\n")
-    run = subprocess.run(
-        [sys.executable, "-I", "-S", str(module), str(data)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    wanted = [
-        forests.margins(forest, row)[0] for row in ((1.5, None, -0.25), (0.0, 2.0, 1e3))
-    ]
-    lines = run.stdout.splitlines()
-    assert lines[0] == "x,y,z,other,prediction"
-    assert [float(line.split(",")[-1]) for line in lines[1:]] == wanted

@@ -38,7 +38,6 @@ from treecompile.model.semantics import required_features
 from treecompile.verify.execution import can_hold
 
 MODELS = 60
-TYPED = ("bigquery", "snowflake")  # where columns are typed in a first step
 
 
 def nesting(tree: Any) -> int:
@@ -107,7 +106,7 @@ def test_selects_and_views_are_read(name: str) -> None:
         assert isinstance(star, exp.Star) == (name != "oracle")  # where it is "t".*
         assert answer.alias == "prediction"
         read = {table.name for table in tree.find_all(exp.Table)}
-        assert read - {"v"} == ({"t", "typed"} if name in TYPED else {"t"})
+        assert read - {"v"} == {"t"}
 
 
 @pytest.mark.parametrize("name", PARSED)
@@ -119,8 +118,7 @@ def test_several_outputs_are_read(name: str) -> None:
     assert star.is_star
     assert [answer.alias for answer in answers] == ["rule", "prediction"]
     tests = [str(case.args["ifs"][0].this) for case in tree.find_all(exp.Case)]
-    finds_once = name in TYPED or name == "databricks"
-    assert sum("number" in test for test in tests) == (1 if finds_once else 2)
+    assert sum("number" in test for test in tests) == 2
 
 
 @pytest.mark.parametrize("name", PARSED)

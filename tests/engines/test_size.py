@@ -15,7 +15,6 @@ from tests.support.databases import DATABASES
 from tests.support.node import needs_node
 from tests.support.random_models import large_rows, large_tree
 from tests.support.rule_lists import flatten, rule_set
-from treecompile.emit import steps
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import read_dialect
@@ -154,10 +153,7 @@ def test_what_a_longer_text_needs_is_said() -> None:
     ).warnings
 
 
-def test_what_cannot_be_held_is_refused_with_the_limit(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(steps, "MOST", 10)  # so they are run one after the other
+def test_what_cannot_be_held_is_refused_with_the_limit() -> None:
     tests = tuple(Condition(i, Op.LE, 1.0, missing=False) for i in range(1_000))
     rules = rule_set((tests, "yes"), (tests[1:], "no"), features=1_000)
     with pytest.raises(TargetError, match="SQLite allows 900"):

@@ -10,6 +10,7 @@ import pytest
 import yaml
 from jinja2 import Environment
 
+from tests.support.forests import stump as forest_of
 from tests.support.samples import chain, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
@@ -18,6 +19,7 @@ from treecompile.model.errors import OptionError
 from treecompile.model.ir import (
     Condition,
     Feature,
+    ForestProgram,
     Kind,
     Op,
     ValueType,
@@ -109,8 +111,7 @@ def test_the_probability_is_that_of_a_label() -> None:
         assert column["description"] == f"The probability of {said}"
 
 
-def test_steps_are_rendered_back_too() -> None:
-    """The text of the first steps is within Jinja as well."""
+def test_all_outputs_are_rendered_back() -> None:
     texts = ("{{ x }}", "{% y %}", "z")
     feature = Feature("x", Kind.CATEGORICAL, ValueType.STR, texts)
     tests = tuple(Condition(0, Op.IN, (text,), False) for text in texts[:2])
@@ -120,13 +121,28 @@ def test_steps_are_rendered_back_too() -> None:
     )
     made = Environment().from_string(emit(program, "sql", options).text)
     query = made.render(ref=lambda name: name)
-    assert query.startswith("WITH decided AS (")
     with closing(duckdb.connect()) as connection:
         connection.execute("CREATE TABLE rows (x VARCHAR)")
         rows = [(text,) for text in (*texts, None)]
         connection.executemany("INSERT INTO rows VALUES (?)", rows)
         found = connection.execute(query).fetchall()
     assert [row[1] for row in found] == [predict(program.body, row) for row in rows]
+
+
+def test_the_stages_of_a_forest_are_rendered_back() -> None:
+    feature = Feature("x", Kind.CATEGORICAL, ValueType.STR, ("{{ x }}", "{% y %}"))
+    test = Condition(0, Op.IN, ("{{ x }}",), False)
+    forest = forest_of(feature, test, (1.0, -1.0), ("{{ no }}", "yes"))
+    options = EmitOptions(dialect="duckdb", form="dbt", table="rows", comments=False)
+    text = emit(ForestProgram("y", "a stump", forest), "sql", options).text
+    query = Environment().from_string(text).render(ref=lambda name: name)
+    assert query.startswith("WITH typed AS (")
+    with closing(duckdb.connect()) as connection:
+        connection.execute("CREATE TABLE rows (x VARCHAR)")
+        rows = [("{{ x }}",), ("{% y %}",), (None,)]
+        connection.executemany("INSERT INTO rows VALUES (?)", rows)
+        found = connection.execute(query).fetchall()
+    assert [row[1] for row in found] == ["yes", "{{ no }}", "{{ no }}"]
 
 
 def test_the_names_of_tables_are_those_of_jinja() -> None:

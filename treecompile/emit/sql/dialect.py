@@ -200,7 +200,7 @@ class DialectConditions:
 
 @dataclass(frozen=True, slots=True)
 class DialectSteps:
-    """How a query computes its outputs in steps, each with helper columns."""
+    """How a query computes the sums of a forest in stages, each with helper columns."""
 
     # All columns but the helpers: "* EXCLUDE ({})"; "" if this is impossible ...
     without: Phrase = phrase("{}", "")
@@ -208,10 +208,6 @@ class DialectSteps:
     # the columns of the table.
     lateral: bool = False
     fence: str = ""  # keeps the optimizer from merging that subquery: OFFSET 0
-    # The item of a list by its place from 1: "[{list}][{place}]"; "": by a CASE.
-    lookup: Phrase = phrase("{list} {place}", "")
-    # Reading the columns first is faster from so many leaves on; 0: never.
-    typed_from: int = 0
     known: Phrase = phrase("{}", "")  # a double, NULL if it is NaN: NULLIF({}, 'NaN')
 
 

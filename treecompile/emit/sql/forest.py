@@ -13,20 +13,20 @@ such type, by arithmetic in two stages for each tree (see `forests.to_single`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
+from treecompile.emit import targets
 from treecompile.emit.lowering import ForestInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql import forms
 from treecompile.emit.sql.checks import check_values, console_warnings, size_warnings
-from treecompile.emit.sql.dialect import Dialect, read_dialect
+from treecompile.emit.sql.dialect import Dialect, DialectConditions, read_dialect
 from treecompile.emit.sql.forest_answers import ForestAnswers, rounded_by_arithmetic
 from treecompile.emit.sql.forms import Expressions, Steps
 from treecompile.emit.sql.lower import (
     SqlText,
     case_lines,
-    typed_columns,
-    typed_dialect,
 )
 from treecompile.emit.sql.outputs import (
     OUTPUTS,
@@ -36,7 +36,13 @@ from treecompile.emit.sql.outputs import (
     properties,
     taken_names,
 )
-from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names, literal
+from treecompile.emit.sql.text import (
+    TYPED_FORMS,
+    ConditionWriter,
+    Quoting,
+    column_names,
+    literal,
+)
 from treecompile.emit.steps import tree_steps
 from treecompile.model import ir
 from treecompile.model.errors import TargetError
@@ -83,7 +89,7 @@ def forest_steps(
     stages: dict[str, Expressions] = {}
     reading = dialect
     if dialect.steps.known:  # each column is read by many trees
-        names, _ = forms.helper_names(forest, dialect, options)
+        names = forms.helper_names(forest, dialect, options)
         typed, columns = typed_columns(forest, dialect, columns, later, names)
         if typed:
             stages[forms.TYPED] = {name: [text] for name, text in typed.items()}
@@ -94,6 +100,40 @@ def forest_steps(
     answers = ForestAnswers(forest, dialect, sums.margins)
     made = {OUTPUTS[each.output]: [answers.text(each)] for each in asked}
     return Steps(made, stages)
+
+
+def typed_columns(
+    forest: ir.Forest,
+    dialect: Dialect,
+    columns: Mapping[int, str],
+    later: Mapping[int, str],
+    names: Mapping[int, str],
+) -> tuple[dict[str, str], dict[int, str]]:
+    """Return the texts of helper columns, and the columns that conditions refer to.
+
+    A column that needs no helper is referred to as in `later`.
+    """
+    typed, referred = {}, {}
+    for index, column in columns.items():
+        feature = forest.features[index]
+        text = dialect.columns.of(feature.type).fill(column)
+        if feature.kind is ir.Kind.NUMERIC:
+            text = dialect.steps.known.fill(text)
+        referred[index] = later[index]
+        if text != column:
+            typed[names[index]] = text
+            referred[index] = names[index]
+    return typed, referred
+
+
+def typed_dialect(dialect: Dialect) -> Dialect:
+    """Return the dialect for columns that have their exact types and no NaN."""
+    return replace(
+        dialect,
+        columns=targets.ByType(*[Phrase("{}", [""])] * 4),
+        conditions=DialectConditions(**TYPED_FORMS),
+        number_for_number=Phrase("", ()),
+    )
 
 
 def expressions(

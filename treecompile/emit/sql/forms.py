@@ -31,7 +31,7 @@ HELPER = "tc_"  # begins the names of the helper columns of a query
 class Steps:
     """What a query computes: helper columns, stage by stage, and then the outputs.
 
-    {"typed": {"tc_age": ["CAST(...)"]}, "decided": {"tc_rule": ["CASE", ..., "END"]}}
+    {"typed": {"tc_age": ["CAST(...)"]}, "sums_0": {"tc_m0_0": ["0.5e0", ...]}}
     """
 
     outputs: Expressions
@@ -51,12 +51,11 @@ def check_form(options: EmitOptions) -> None:
 
 def helper_names(
     body: AnyBody, dialect: Dialect, options: EmitOptions
-) -> tuple[dict[int, str], str]:
-    """Name helper columns for features and for the rule, unlike any feature."""
+) -> dict[int, str]:
+    """Name helper columns for features, unlike any feature."""
     quoting, prefix = Quoting(dialect, bare=True), helper_prefix(body, options)
-    plain = identifiers(body, ["rule"], lower=True)
-    names = {index: quoting.name(f"{prefix}{name}") for index, name in plain.items()}
-    return names, quoting.name(f"{prefix}rule")
+    plain = identifiers(body, (), lower=True)
+    return {index: quoting.name(f"{prefix}{name}") for index, name in plain.items()}
 
 
 def helper_prefix(body: AnyBody, options: EmitOptions) -> str:
@@ -132,12 +131,7 @@ def _joined(
         yield f") AS {name}"
 
 
-TYPED, DECIDED, LATERAL_ALIAS = "typed", "decided", "input_rows"
-
-
-def decided(options: EmitOptions) -> str:
-    """Return the name of the step that finds the rule."""
-    return free_name(DECIDED, options.table)
+TYPED, LATERAL_ALIAS = "typed", "input_rows"
 
 
 def free_name(name: str, table: str) -> str:

@@ -7,21 +7,19 @@ data appears only as quoted names and literals.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 
-from treecompile.emit import targets
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql import forms
 from treecompile.emit.sql.checks import (
     check_values,
     console_warnings,
     size_warnings,
 )
-from treecompile.emit.sql.dialect import Dialect, DialectConditions, read_dialect
-from treecompile.emit.sql.forms import Expressions, Steps, answer_type
+from treecompile.emit.sql.dialect import Dialect, read_dialect
+from treecompile.emit.sql.forms import Steps, answer_type
 from treecompile.emit.sql.outputs import (
     OUTPUTS,
     Asked,
@@ -31,7 +29,6 @@ from treecompile.emit.sql.outputs import (
     taken_names,
 )
 from treecompile.emit.sql.text import (
-    TYPED_FORMS,
     ConditionWriter,
     Quoting,
     column_names,
@@ -40,7 +37,7 @@ from treecompile.emit.sql.text import (
 from treecompile.emit.steps import Step, agreeing, decision_steps
 from treecompile.model import ir, paths, words
 from treecompile.model.errors import TargetError
-from treecompile.model.semantics import probabilities, required_features
+from treecompile.model.semantics import probabilities
 
 UNSAID: Mapping[str, str] = MappingProxyType({})  # without comments
 
@@ -62,8 +59,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     asked = asked_outputs(body, options)
     columns = column_names(body, Quoting(dialect, bare=True), options.columns)
     said = words.evidence_by_id(source.program) if options.comments else {}
-    steps = in_steps(body, dialect, columns, options, said)
-    lines = forms.statement(steps, dialect, options)
+    made = Steps(expressions(body, dialect, columns, options, said))
+    lines = forms.statement(made, dialect, options)
     labels = [literal(value, dialect) for value in body.labels]
     return Lowered(
         SqlText(header(source, dialect, asked, options), lines),
@@ -74,99 +71,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         ),
         beside=properties(source.program, dialect, labels, options),
     )
-
-
-# ---------------------------------------------------------------- steps
-
-
-def in_steps(
-    body: ir.Body,
-    dialect: Dialect,
-    columns: Mapping[int, str],
-    options: EmitOptions,
-    said: Mapping[str, str] = UNSAID,
-) -> Steps:
-    """Return what a query computes, step by step; an expression has one step only.
-
-    `said` is what comments say about each rule.
-    """
-    if options.form not in forms.WITH_TABLE:
-        return Steps(expressions(body, dialect, columns, options, said))
-    typed: dict[str, str] = {}
-    names, helper = forms.helper_names(body, dialect, options)
-    if 0 < dialect.steps.typed_from <= len(paths.outcomes(body)):
-        typed, columns = typed_columns(body, dialect, columns, columns, names)
-        dialect = typed_dialect(dialect)
-    stages: dict[str, Expressions] = {}
-    if typed:
-        stages[forms.TYPED] = {name: [text] for name, text in typed.items()}
-    asked = asked_outputs(body, options)
-    has_helpers = dialect.steps.without or dialect.steps.lateral
-    if len(asked) == 1 or not has_helpers or not required_features(body):
-        made = expressions(body, dialect, columns, options, said)
-        return Steps(made, stages)
-    writer = ConditionWriter(dialect, body, columns, ir.ValueType.INT)
-    found = paths.outcomes(body)
-    numbers = {place: number for number, place in enumerate(found, start=1)}
-
-    def numbered(place: int) -> str:
-        rule = found[place]
-        return f"{numbers[place]}{_comment([rule], said)}"
-
-    steps = decision_steps(body, dialect.limits.nesting, missing_last=True)
-    rule = list(case_lines(steps, writer.text, numbered, dialect))
-    place = helper if dialect.steps.without else f"{forms.decided(options)}.{helper}"
-    stages[forms.DECIDED] = {helper: rule}
-    outputs = {}
-    for each in asked:
-        answers = [result(rule, body, each, dialect) for rule in found.values()]
-        outputs[OUTPUTS[each.output]] = lookup(answers, place, dialect)
-    return Steps(outputs, stages)
-
-
-def typed_columns(
-    body: ir.AnyBody,
-    dialect: Dialect,
-    columns: Mapping[int, str],
-    later: Mapping[int, str],
-    names: Mapping[int, str],
-) -> tuple[dict[str, str], dict[int, str]]:
-    """Return the texts of helper columns, and the columns that conditions refer to.
-
-    A column that needs no helper is referred to as in `later`.
-    """
-    typed, referred = {}, {}
-    for index, column in columns.items():
-        feature = body.features[index]
-        text = dialect.columns.of(feature.type).fill(column)
-        if feature.kind is ir.Kind.NUMERIC:
-            text = dialect.steps.known.fill(text)
-        referred[index] = later[index]
-        if text != column:
-            typed[names[index]] = text
-            referred[index] = names[index]
-    return typed, referred
-
-
-def typed_dialect(dialect: Dialect) -> Dialect:
-    """Return the dialect for columns that have their exact types and no NaN."""
-    return replace(
-        dialect,
-        columns=targets.ByType(*[Phrase("{}", [""])] * 4),
-        conditions=DialectConditions(**TYPED_FORMS),
-        number_for_number=Phrase("", ()),
-    )
-
-
-def lookup(answers: Sequence[str], place: str, dialect: Dialect) -> list[str]:
-    """Return the lines that choose an answer by its place, counted from 1."""
-    *firsts, last = answers
-    if set(answers) == {last}:
-        return [last]
-    if dialect.steps.lookup:
-        return [dialect.steps.lookup.fill(list=", ".join(answers), place=place)]
-    arms = (f"  WHEN {n} THEN {text}" for n, text in enumerate(firsts, start=1))
-    return [f"CASE {place}", *arms, f"  ELSE {last}", "END"]
 
 
 # ---------------------------------------------------------------- expressions
