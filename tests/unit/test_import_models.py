@@ -137,10 +137,7 @@ def test_labels_are_given_or_numbers(tmp_path: Path) -> None:
 
 
 def test_build_refuses_what_needs_rules(tmp_path: Path) -> None:
-    for option in (
-        ["--refer", "missing"],
-        ["--max-depth", "3"],
-    ):
+    for option in (["--max-depth", "3"],):
         result = run(
             "build", str(FILES["LightGBM"]), *option, "--out", str(tmp_path / "o")
         )

@@ -47,7 +47,6 @@ EMITTING = keywords_of(EmitOptions)
         ("add --validation FILE or", "add validation=FILE or"),
         ("add --ignore 'a' --ignore 'b' to", "add ignore=['a', 'b'] to"),
         ("--na-value '?' and --na-value '-'", "na_value=['?', '-']"),
-        ("--refer below=2: expected", "refer='below=2': expected"),
         ("--alpha 1se, --max-leaves or", "alpha='1se', max_leaves or"),
         ("--cv 1: expected", "k=1: expected"),
         # What comes from the data, and what is meant for a shell, stays.
@@ -143,7 +142,6 @@ def test_every_door_speaks_python(tmp_path: Path) -> None:
         ),
         "form='foo'": lambda: model.emit("sql", form="foo"),
         "delimiter is not for": lambda: model.predict(frame, delimiter=";"),
-        "refer='foo'": lambda: model.refer("foo"),
         "layout='foo'": lambda: model.draw(layout="foo"),
         "budget=0": lambda: model.rules().check(budget=0),
         "output is for SQL": lambda: model.verify(model.emit(), output="rule"),

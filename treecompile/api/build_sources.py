@@ -22,7 +22,6 @@ from treecompile.api.rows import (
     Feedback,
     in_memory,
     learn_from,
-    referred,
 )
 from treecompile.database.locations import Table, check_found, in_database
 from treecompile.inspect.quality import quality_line
@@ -33,14 +32,11 @@ from treecompile.measure.quality import measured, read_cases
 from treecompile.model.errors import DataError, OptionError
 from treecompile.model.ir import ForestProgram, Program, RuleSet
 from treecompile.model.paths import size
-from treecompile.model.referral import refer_label
 from treecompile.rules import pruning
 from treecompile.rules.language import document
 from treecompile.rules.language.document import is_rules
-from treecompile.rules.options import ReferOptions
 from treecompile.rules.postprune.drop import recounted
 from treecompile.rules.pruning import C45RULES, VALIDATION
-from treecompile.rules.referral import certain_to_refer
 from treecompile.tables.options import DataOptions, ReadOptions
 from treecompile.tables.raw import RawTable
 from treecompile.tables.read import Source, read_table
@@ -71,13 +67,6 @@ def read_forest(
         model = Model(made, model.notes)
     feedback.tell(size(model.any_program.body))
     return model
-
-
-def refuse_for_forests(declining: ReferOptions) -> None:
-    if declining.refer:
-        raise OptionError(
-            "--refer needs one tree or rules, and the model is a forest: leave it out"
-        )
 
 
 def _reading(
@@ -133,7 +122,7 @@ def _measured_on(
     cases = read_cases(program, table, reading.na_values, with_all=True)
     body = program.body
     if isinstance(body, RuleSet):
-        body = certain_to_refer(recounted(body, cases), refer_label(program))
+        body = recounted(body, cases)
     known = as_measured(replace(program, body=body), table, cases)
     return measured(known, cases, _held_out(known, validation, reading))
 
@@ -161,7 +150,6 @@ def learned_model(
     data: Data,
     given: Mapping[str, Any],
     options: dict[str, Any],
-    declining: ReferOptions,
     feedback: Feedback,
     *,
     estimate: bool,
@@ -193,12 +181,10 @@ def learned_model(
     needs = "--rules c45rules" if form == C45RULES else ""
     learned = learn_from(data, columns, how, validation, feedback, for_labels=needs)
     made, notes = _in_form(learned, form, feedback)
-    made, more = referred(made, declining, learned)
-    feedback.notes(more)
     if estimate:
-        made = estimated(made, learned, how, form or "", declining)
+        made = estimated(made, learned, how, form or "")
     feedback.made(made, monotonic() - began)
-    return Model(made, (*learned.notes, *notes, *more))
+    return Model(made, (*learned.notes, *notes))
 
 
 def _in_form(

@@ -12,14 +12,12 @@ from treecompile.api.build_sources import (
     learned_model,
     read_forest,
     read_model,
-    refuse_for_forests,
     refuse_rows,
 )
 from treecompile.api.importing import holds_forest
 from treecompile.api.model import Model
 from treecompile.api.options import (
     LearnKeywords,
-    refer_options,
     several,
     with_keywords,
 )
@@ -28,7 +26,6 @@ from treecompile.api.rows import (
     Data,
     Feedback,
     Silent,
-    referred,
 )
 from treecompile.emit import compiler
 from treecompile.emit.compiler import Artefact
@@ -40,7 +37,7 @@ from treecompile.model.display import Display, Shown
 from treecompile.model.errors import DataError, TargetError
 from treecompile.model.file.write import dumps
 from treecompile.model.files import refuse_pickle, write_texts
-from treecompile.model.ir import Label, Program, Tree
+from treecompile.model.ir import Program, Tree
 from treecompile.model.paths import leaf_count
 from treecompile.pictures.draw import compact
 from treecompile.rules.language.document import holds_model
@@ -93,8 +90,6 @@ def build(
     validation: Data | None = None,
     rules: str | None = None,
     rows: Data | None = None,
-    refer: str | Sequence[str] = (),
-    refer_label: Label = "refer",
     dialect: str = "sqlite",
     columns: Mapping[str, str] | None = None,
     engine: str | Sequence[str] = (),
@@ -120,8 +115,7 @@ def build(
     again, and count them if they were edited; `validation` and the options for reading
     files can be added.
 
-    `rules` turns the tree into rules: "flat", "validation" or "c45rules". `refer` and
-    `refer_label` are as for `Model.refer`, also for a model. `dialect` and
+    `rules` turns the tree into rules: "flat", "validation" or "c45rules". `dialect` and
     `columns` are for predict.sql, as in `Model.emit`. The artefacts are verified before
     anything is written, the SQL on the engine of its dialect and on every other
     `engine`; `url` is the address of a server among them. `glossary`, `full` and
@@ -143,25 +137,18 @@ def build(
         read_dialect(name)
     said = {"glossary": glossary}
     emit_options("markdown", said)  # refuses a damaged one now
-    declining = refer_options(refer, refer_label)
     learning = {"target": target, "validation": validation, "rules": rules}
     given = {name: value for name, value in learning.items() if value is not None}
     told = {**given, **options}
     if is_forest:
-        refuse_for_forests(declining)
         model = read_forest(data, told, rows, feedback)
     elif isinstance(data, (str, Path)) and holds_model(data):
         model = read_model(data, told, rows, feedback)
-        made, notes = referred(model.program, declining)
-        feedback.notes(notes)
-        model = Model(made, (*model.told, *notes))
     else:
         if isinstance(data, (str, Path)):
             refuse_pickle(data, DataError)
         refuse_rows(rows)
-        model = learned_model(
-            data, given, dict(options), declining, feedback, estimate=estimate
-        )
+        model = learned_model(data, given, dict(options), feedback, estimate=estimate)
 
     program = model.any_program
 

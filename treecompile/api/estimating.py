@@ -12,16 +12,12 @@ from treecompile.learning.cross_validation import (
 from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
 from treecompile.measure.cases import Cases
-from treecompile.measure.quality import measured
-from treecompile.model.ir import Body, Program, Training
+from treecompile.model.ir import Body, Program
 from treecompile.model.paths import leaf_count
-from treecompile.rules.options import ReferOptions
 from treecompile.rules.pruning import C45RULES, pruned_rules
-from treecompile.rules.referral import refer
 from treecompile.tables.dataset import Dataset
 
 MOST_PRUNING = 100_000  # leaves x rows: c4.5rules takes a second for ten folds
-ANSWERS_ALL = ReferOptions()  # refers no row
 
 
 def estimated(
@@ -29,7 +25,6 @@ def estimated(
     learned: Learned,
     options: LearnOptions,
     rules: str = "",
-    declining: ReferOptions = ANSWERS_ALL,
 ) -> Program:
     """The program with the quality to expect on new rows, if that takes seconds.
 
@@ -48,26 +43,13 @@ def estimated(
     learn_tree = tree_learner(program.algorithm, options)
 
     def learn(part: Dataset) -> Body:
-        # The learner does not know the label of rows that are referred.
-        part = replace(part, labels=grown.labels)
         body: Body = learn_tree(part)
-        if rules == C45RULES:
-            body = _pruned(body, part, options.cf)
-        return _referred(body, part, declining) if declining.refer else body
+        return _pruned(body, part, options.cf) if rules == C45RULES else body
 
-    found = estimate(replace(data, labels=program.body.labels), folds, learn)
+    found = estimate(data, folds, learn)
     return replace(program, training=replace(training, estimate=found))
 
 
 def _pruned(body: Body, data: Dataset, cf: float) -> Body:
     program = Program(data.target, "", body, (("cf", cf),))
     return pruned_rules(program, C45RULES, Cases(data.columns, data.y)).body
-
-
-def _referred(body: Body, data: Dataset, declining: ReferOptions) -> Body:
-    """The body that refers some rows, by the rows that it was learned from."""
-    known = Training("", len(data.y), data.summaries())
-    program = Program(data.target, "", body, training=known)
-    cases = Cases(data.columns, data.y)
-    counted = measured(program, cases, None)
-    return refer(counted, declining, lambda p: measured(p, cases, None)).program.body

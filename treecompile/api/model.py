@@ -23,7 +23,6 @@ from treecompile.api.options import (
     EmitKeywords,
     ReadKeywords,
     read_options,
-    refer_options,
     with_keywords,
 )
 from treecompile.api.rows import Data
@@ -151,24 +150,6 @@ class Model:
         """
         given = self._single("rules")
         return Model(pruning.simplify(given), (), self._origin or given)
-
-    def refer(self, *when: str, label: Label = "refer") -> Model:
-        """The same model, but it refers some rows to a human instead of answering.
-
-        `when` is "missing" (a tested value is missing), "unseen" (it is a category that
-        was not in the training data), "below=0.7" (the leaf or rule is right in a
-        smaller share of its rows) or "fewer=20" (it has fewer rows), or several of
-        these. The answer is `label`, the last of the labels.
-
-        The model keeps figures about quality only if they follow from the counts of its
-        rules. After "missing" and "unseen" they do not: use `evaluate`.
-        """
-        if not when:
-            raise OptionError(
-                "refer needs a reason: missing, unseen, below=... or fewer=..."
-            )
-        program = self._single("refer")
-        return Model(*rows.referred(program, refer_options(when, label)))
 
     @with_keywords(ReadKeywords, ReadOptions)
     def prune(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from numbers import Integral
 from pathlib import Path
 from typing import Any, TypedDict, TypeVar, get_type_hints
@@ -13,7 +12,6 @@ from treecompile.learning.options import BALANCED, DECLARED, LearnOptions, spell
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Label
 from treecompile.model.options import Option, options_of
-from treecompile.rules.options import ReferOptions
 from treecompile.tables.options import DataOptions, ReadOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -113,14 +111,6 @@ def learn_options(
     values = {k: spelled(k, v) if k in DECLARED else v for k, v in values.items()}
     columns = {key: values.pop(key) for key in options_of(DataOptions) if key in values}
     return DataOptions(as_name(target), **columns), LearnOptions(**values)
-
-
-def refer_options(
-    refer: str | Sequence[str], label: Label | None = None
-) -> ReferOptions:
-    """The keywords that say when to refer a row."""
-    options = ReferOptions(several(refer))
-    return options if label is None else replace(options, refer_label=label)
 
 
 def read_options(function: str, given: Mapping[str, Any]) -> ReadOptions:

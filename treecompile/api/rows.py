@@ -19,12 +19,10 @@ from treecompile.database.locations import (
     too_large,
 )
 from treecompile.learning.options import LearnOptions
-from treecompile.measure.quality import Evaluation, evaluate_on, measured
+from treecompile.measure.quality import Evaluation, evaluate_on
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import AnyProgram, ForestProgram, NotedProgram, Program
-from treecompile.rules.options import ReferOptions
 from treecompile.rules.pruning import Start, prune, silent
-from treecompile.rules.referral import refer
 from treecompile.tables.options import DataOptions, ReadOptions
 from treecompile.tables.read import FORMAT, Source, read_table, refuse_format
 
@@ -128,16 +126,6 @@ def learn_from(
             )
     feedback.learned(learned)
     return learned
-
-
-def referred(
-    program: Program, options: ReferOptions, learned: Learned | None = None
-) -> NotedProgram:
-    """The program that refers some rows, measured on those that it was learned from."""
-    if learned is None or learned.training is None:
-        return refer(program, options)
-    cases = (learned.training, learned.validation)
-    return refer(program, options, lambda made: measured(made, *cases))
 
 
 def prune_rules(

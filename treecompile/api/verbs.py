@@ -13,10 +13,9 @@ from treecompile.api.options import (
     ReadKeywords,
     learn_options,
     read_options,
-    refer_options,
     with_keywords,
 )
-from treecompile.api.rows import Data, in_memory, learn_from, referred
+from treecompile.api.rows import Data, in_memory, learn_from
 from treecompile.importers.formats import refuse_foreign
 from treecompile.importers.sklearn import import_model
 from treecompile.inspect import diff as inspect_diff
@@ -39,8 +38,6 @@ def learn(
     *,
     target: str,
     validation: Data | None = None,
-    refer: str | Sequence[str] = (),
-    refer_label: Label = "refer",
     **options: Unpack[LearnKeywords],
 ) -> Model:
     """Learn a tree that predicts the column `target` from the other columns.
@@ -54,9 +51,6 @@ def learn(
     categories, `costs` maps columns to numbers, and `class_weight` maps labels to
     numbers, or is "balanced".
 
-    `refer` says when to refer a row to a human instead of answering it: see
-    `Model.refer`.
-
     The `notes` of the model list the choices made for you and anything odd about the
     data.
 
@@ -65,10 +59,8 @@ def learn(
     5
     """
     columns, how = learn_options("learn", target, options)
-    declining = refer_options(refer, refer_label)
     learned = learn_from(data, columns, how, validation)
-    program, notes = referred(learned.program, declining, learned)
-    return Model(program, (*learned.notes, *notes))
+    return Model(learned.program, learned.notes)
 
 
 @with_keywords(LearnKeywords, DataOptions, LearnOptions)

@@ -19,7 +19,6 @@ from treecompile.emit.options import EmitOptions
 from treecompile.learning.options import LearnOptions
 from treecompile.model.errors import TreecompileError
 from treecompile.model.options import Option, options_of
-from treecompile.rules.options import ReferOptions
 from treecompile.tables.options import DataOptions
 
 P = ParamSpec("P")
@@ -70,7 +69,7 @@ AGAIN = re.compile(rf"\b(\w+)=({QUOTED})((?:(?: and |, | )\1=(?:{QUOTED}))+)")
 @cache
 def keywords() -> Mapping[str, Keyword]:
     """Every option that Python calls otherwise than the command line, by its flag."""
-    kinds = (DataOptions, LearnOptions, EmitOptions, ReferOptions)
+    kinds = (DataOptions, LearnOptions, EmitOptions)
     declared = {
         each.flag: _keyword(each)
         for kind in kinds

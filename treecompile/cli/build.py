@@ -20,7 +20,6 @@ from treecompile.cli.options import (
 )
 from treecompile.emit.options import EmitOptions
 from treecompile.model.options import COMMON, REVIEWING, TESTING
-from treecompile.rules.options import ReferOptions
 
 # The options of `build` that are not for learning.
 EMITTING = ("dialect", "columns", "glossary", "full", "templates")
@@ -53,7 +52,6 @@ EMITTING = ("dialect", "columns", "glossary", "full", "templates")
     " are counted on them.",
     group=REVIEWING,
 )
-@declared(ReferOptions)
 @estimate_option
 @declared(EmitOptions, *EMITTING)
 @value(

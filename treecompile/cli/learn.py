@@ -9,7 +9,6 @@ import click
 
 from treecompile.cli.command import command
 from treecompile.cli.options import (
-    declared,
     estimate_option,
     given,
     json_option,
@@ -28,7 +27,6 @@ from treecompile.model.options import (
     DATABASE,
     PRUNING,
 )
-from treecompile.rules.options import ReferOptions
 
 
 @command(
@@ -51,7 +49,6 @@ from treecompile.rules.options import ReferOptions
     group=DATABASE,
 )
 @estimate_option
-@declared(ReferOptions)
 @model_option("model.json", COMMON)
 @json_option
 def learn(
@@ -63,8 +60,6 @@ def learn(
     validation: str | None,
     validation_table: str,
     estimate: bool,
-    refer: tuple[str, ...],
-    refer_label: str | None,
     out: str,
     force: bool,
     as_json: bool,
@@ -78,8 +73,8 @@ def learn(
     reads, or a table in a database. These need not fit into memory.
     """
     from treecompile.api.estimating import estimated
-    from treecompile.api.options import learn_options, refer_options
-    from treecompile.api.rows import learn_from, referred
+    from treecompile.api.options import learn_options
+    from treecompile.api.rows import learn_from
     from treecompile.cli import json_reports
     from treecompile.cli.terminal import (
         Terminal,
@@ -106,19 +101,16 @@ def learn(
             )
         held_out = Table(url, validation_table, memory_limit)
     columns, how = learn_options("learn", target, given(options))
-    declining = refer_options(refer, refer_label)
     began = monotonic()
     learned = learn_from(rows, columns, how, held_out, terminal)
-    program, notes = referred(learned.program, declining, learned)
-    terminal.notes(notes)
+    program = learned.program
     if estimate:
-        program = estimated(program, learned, how, declining=declining)
+        program = estimated(program, learned, how)
     output(out, dumps(program))
     terminal.made(program, monotonic() - began)
     terminal.tell(f"wrote {out}")
     if as_json:
-        notes = (*learned.notes, *notes)
-        json_reports.write(json_reports.made(program, [out], notes))
+        json_reports.write(json_reports.made(program, [out], learned.notes))
 
 
 @command(
@@ -142,7 +134,6 @@ def learn(
     "Prune as c4.5rules does, by the rows that the model was learned from.",
     group=PRUNING,
 )
-@declared(ReferOptions)
 @url_option
 @value(
     "--validation-table",
@@ -167,8 +158,6 @@ def rules(
     model: str,
     validation: str | None,
     training: str | None,
-    refer: tuple[str, ...],
-    refer_label: str | None,
     url: str,
     validation_table: str,
     training_table: str,
@@ -184,8 +173,8 @@ def rules(
     Without --validation and --training, every row keeps its answer. MODEL may also be a
     list of rules.
     """
-    from treecompile.api.options import read_options, refer_options
-    from treecompile.api.rows import prune_rules, referred
+    from treecompile.api.options import read_options
+    from treecompile.api.rows import prune_rules
     from treecompile.cli import json_reports
     from treecompile.cli.terminal import (
         Terminal,
@@ -227,8 +216,6 @@ def rules(
         is_training = training or training_table
         how = pruning.C45RULES if is_training else pruning.VALIDATION
         made, notes = prune_rules(program, how, rows, reading, terminal)
-    made, more = referred(made, refer_options(refer, refer_label))
-    notes = (*notes, *more)
     output(out, dumps(made))
     terminal.notes(notes)
     if line := quality_line(made):

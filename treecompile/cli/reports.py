@@ -10,7 +10,6 @@ from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
 from treecompile.model.evidence import label_rows, right_rows, rows_of
 from treecompile.model.paths import size
-from treecompile.model.referral import refer_label, referred_rows
 
 if TYPE_CHECKING:
     from treecompile.learning.alpha import Validated
@@ -46,8 +45,7 @@ def finished(program: ir.Program, seconds: float) -> Iterator[str]:
 
 def evaluation(program: ir.AnyProgram, result: Evaluation) -> Iterator[str]:
     """The result of `evaluate`."""
-    refers = refer_label(program) if isinstance(program, ir.Program) else None
-    yield from _quality(program.body.labels, result.quality, refers)
+    yield from _quality(program.body.labels, result.quality)
     if result.unknown:
         target = words.name(program.target)
         yield f"left out: {result.unknown} rows whose {target} is missing or new"
@@ -151,9 +149,7 @@ def pruning_sequence(
         yield f"({min(last, len(steps)) - first} of {len(steps)} trees)"
 
 
-def _quality(
-    labels: Sequence[ir.Label], quality: ir.Quality, refers: ir.Label | None = None
-) -> Iterator[str]:
+def _quality(labels: Sequence[ir.Label], quality: ir.Quality) -> Iterator[str]:
     if isinstance(quality, ir.ValueQuality):
         yield f"rows: {quality.rows}"
         yield f"mean absolute error: {quality.mean_absolute_error:.6g}"
@@ -164,20 +160,12 @@ def _quality(
     right, total = right_rows(quality), rows_of(quality)
     share = f" = {100 * (right / total):.2f} %" if total else ""
     yield f"accuracy: {right} of {total}{share}"
-    if refers is not None:
-        count = referred_rows(quality, labels, refers)
-        rest = total - count
-        parts = f"{_percent(count / total if total else None)}"
-        yield f"referred: {count} of {total} = {parts}"
-        share = _percent(right / rest if rest else None)
-        yield f"accuracy on the others: {right} of {rest} = {share}"
     yield ""
     shown_labels = [words.value(label) for label in labels]
     yield "actual (rows) and predicted (columns):"
     table = [["", *shown_labels]]
     for label, row in zip(labels, quality.confusion, strict=True):
-        if label != refers:  # no row has this answer
-            table.append([words.value(label), *map(str, row)])
+        table.append([words.value(label), *map(str, row)])
     yield from columns(table, left=1)
 
 

@@ -7,8 +7,7 @@ from math import sqrt
 
 from treecompile.measure.quality import accuracy
 from treecompile.model import ir, words
-from treecompile.model.evidence import MEASURED, label_rows, right_rows, rows_of
-from treecompile.model.referral import refer_label, referred_rows
+from treecompile.model.evidence import MEASURED, label_rows, rows_of
 
 
 def quality_line(program: ir.AnyProgram) -> str:
@@ -19,10 +18,7 @@ def quality_line(program: ir.AnyProgram) -> str:
     measured = list(_measured(program))
     if not measured:
         return ""
-    figures = ", ".join(
-        f"{_figure(quality)} {on}{_referred(program, quality)}"
-        for quality, on in measured
-    )
+    figures = ", ".join(f"{_figure(quality)} {on}" for quality, on in measured)
     name = "accuracy" if program.body.labels else "RMSE"
     return f"{name}: {figures}{_baseline(program, measured[0][0])}"
 
@@ -55,21 +51,6 @@ def _figure(quality: ir.Quality) -> str:
     if isinstance(quality, ir.ClassQuality):
         return f"{100 * (accuracy(quality) or 0.0):.1f} %"
     return words.rounded(quality.root_mean_squared_error)
-
-
-def _referred(program: ir.AnyProgram, quality: ir.Quality) -> str:
-    """` (of these, 12.0 % are referred, and 98.1 % of the others are right)`."""
-    label = refer_label(program) if isinstance(program, ir.Program) else None
-    if label is None or not isinstance(quality, ir.ClassQuality):
-        return ""
-    count = referred_rows(quality, program.body.labels, label)
-    right, total = right_rows(quality), rows_of(quality)
-    if not total:
-        return ""
-    rest = ""
-    if count < total:
-        rest = f", {100 * right / (total - count):.1f} % of the others are right"
-    return f" ({100 * count / total:.1f} % referred{rest})"
 
 
 def _how(estimate: ir.Estimate) -> str:

@@ -10,12 +10,11 @@ another library, the training weights are all that is known.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import fsum, hypot, isfinite
 
 from treecompile.model import ir
 from treecompile.model.paths import outcomes, upwards
-from treecompile.model.referral import refer_label
 from treecompile.model.semantics import answer, leaf_positions
 
 MEASURED = "measured"  # the program option that names the data of all figures
@@ -31,9 +30,6 @@ class Evidence:
     mean: float | None = None  # of numbers; None: not known
     deviation: float | None = None
     counted: bool = True  # False: training weights, because no rows were counted
-    refers: bool = (
-        False  # to a human: no row has this answer, so none is right or wrong
-    )
 
     @property
     def errors(self) -> float:
@@ -81,18 +77,12 @@ def counted_rows(program: ir.Program) -> tuple[str, Sequence[ir.RuleTally]]:
 
 
 def _of_rules(program: ir.Program, rules: Mapping[int, ir.Rule]) -> dict[int, Evidence]:
-    labels, refers = program.body.labels, refer_label(program)
+    labels = program.body.labels
     _, tallies = counted_rows(program)
     if tallies:
         counted = dict(zip(_places(program.body), tallies, strict=True))
-        found = {place: _counted(counted[place], labels) for place in rules}
-    else:
-        found = {place: _weighed(rule, labels) for place, rule in rules.items()}
-    if refers is not None:
-        for place, rule in rules.items():
-            if rule.value == refers:
-                found[place] = replace(found[place], refers=True)
-    return found
+        return {place: _counted(counted[place], labels) for place in rules}
+    return {place: _weighed(rule, labels) for place, rule in rules.items()}
 
 
 def _places(body: ir.Body) -> Iterable[int]:

@@ -218,7 +218,7 @@ def evidence(found: Evidence, labels: Sequence[ir.Label]) -> str:
     """The cases that a rule decides: "4 of 5 cases", "12 cases, sd 0.3"."""
     if not found.rows:
         return NO_CASE
-    if labels and not found.refers:
+    if labels:
         return f"{amount(found.right)} of {quantity(found.rows)}"
     spread = "" if found.deviation is None else f", sd {found.deviation:.3g}"
     return f"{quantity(found.rows)}{spread}"

@@ -14,7 +14,6 @@ from treecompile.measure.statistics import Figures, figures
 from treecompile.model import ir, words
 from treecompile.model.evidence import label_rows, right_rows
 from treecompile.model.forests import is_forest
-from treecompile.model.referral import refer_label, referred_rows
 from treecompile.model.semantics import answer
 from treecompile.model.words import rounded
 
@@ -73,7 +72,7 @@ def _quality_part(
     if isinstance(quality, ir.ValueQuality):
         remover = "the model removes" if is_forest(program.body) else "the rules remove"
         return _value_quality(title, quality, remover)
-    labels, refers = program.body.labels, refer_label(program)
+    labels = program.body.labels
     actual = ir.ClassCounts(tuple(map(float, label_rows(quality))))
     right, total = right_rows(quality), actual.weight
     common = answer(base or actual, labels)  # the most common label in training
@@ -86,20 +85,11 @@ def _quality_part(
         f" Always answering {md.value(common)}, the most common answer in training,"
         f" would be right in {words.amount(baseline)}: {md.share(baseline, total)}."
     )
-    if refers is not None:
-        away = referred_rows(quality, labels, refers)
-        rest = int(total) - away
-        summary += (
-            f" Referred to a human: {words.quantity(away)} ({md.share(away, total)})."
-            f" Of the other {rest}, {right} are right: {md.share(right, rest)}."
-        )
     rows = [
         [name, *map(str, row), f"{row[i]} of {sum(row)} ({md.share(row[i], sum(row))})"]
         for i, (name, row) in enumerate(zip(names, quality.confusion, strict=True))
-        if labels[i] != refers  # no row has this answer
     ]
-    heads = ["Referred" if x == refers else f"Predicted {md.value(x)}" for x in labels]
-    head = ["Actual", *heads, "Right"]
+    head = ["Actual", *(f"Predicted {name}" for name in names), "Right"]
     return QualityPart(title, summary, md.table(head, rows))
 
 

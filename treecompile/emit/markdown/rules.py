@@ -16,7 +16,6 @@ from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
 from treecompile.model.evidence import NOTHING, counted_rows, total
 from treecompile.model.paths import DEFAULT_ID, rule_ids
-from treecompile.model.referral import refer_label
 from treecompile.model.sharing import Group
 from treecompile.rules.language.evidence import has_counts
 
@@ -55,7 +54,6 @@ class RuleWriter:
     ) -> None:
         body = program.body
         is_exact = shown.is_summary
-        self.refers = refer_label(program)
         self.rules = shown.rules
         self.survey = shown.survey  # of all rules
         self.tests = PlainTests(shown, glossary, is_exact=is_exact)
@@ -128,8 +126,7 @@ class RuleWriter:
         )
 
     def conclusion(self, rule: ir.Rule) -> str:
-        said = f"{self.target} = {self.answer(rule)}"
-        return f"refer to a human ({said})" if rule.value == self.refers else said
+        return f"{self.target} = {self.answer(rule)}"
 
     def answer(self, rule: ir.Rule) -> str:
         shown = md.value(rule.value)
@@ -177,8 +174,6 @@ class RuleWriter:
         if not self.rules.labels:
             return [*row, md.figure(own.deviation)]
         answers = md.by_answer(own, self.rules.labels)
-        if rule.value == self.refers:  # no case has this answer
-            return [*row, "", answers]
         return [*row, md.share(own.right, own.rows), answers]
 
     @property
@@ -204,9 +199,7 @@ class RuleWriter:
                 f"{words.amount(own.rows)} of {words.quantity(self.all.rows)}"
                 f" ({md.share(own.rows, self.all.rows)})"
             )
-        if rule.value == self.refers:  # no case has this answer
-            cells["Cases by answer"] = md.by_answer(own, self.rules.labels)
-        elif self.rules.labels:
+        if self.rules.labels:
             cells["Confidence"] = (
                 f"{words.evidence(own, self.rules.labels)}"
                 f" ({md.share(own.right, own.rows)})"
@@ -225,8 +218,6 @@ class RuleWriter:
         if is_assumed and self.ordered and not self.rows[rule.id].counted:
             return BY_HAND
         text = f"No {self.whose} case reached this rule."
-        if rule.value == self.refers:
-            return text
         if rule.weight:
             return f"{text} Its answer rests on parts of divided cases."
         if not rule.stats.weight or (is_assumed and self.ordered):
