@@ -5,9 +5,8 @@
 """
 
 from treecompile.sklearn.estimators import (
-    RuleListClassifier,
     TreeClassifier,
     TreeRegressor,
 )
 
-__all__ = ["RuleListClassifier", "TreeClassifier", "TreeRegressor"]
+__all__ = ["TreeClassifier", "TreeRegressor"]

@@ -1,4 +1,4 @@
-"""TreeClassifier, TreeRegressor and RuleListClassifier.
+"""TreeClassifier and TreeRegressor.
 
 They learn as `treecompile.learn` does. A parameter has scikit-learn's name where there
 is one: `min_samples_leaf` is the option `min_leaf`, `random_state` is `seed`, and so on
@@ -29,15 +29,12 @@ from treecompile.api.wording import in_python
 from treecompile.learning.options import (
     CART,
     COST_COMPLEXITY,
-    NONE,
     USUAL_ALPHA,
     spelled,
 )
-from treecompile.learning.training import Learned
 from treecompile.learning.training import learn as learn_tree
 from treecompile.model.batch import answers, shares
 from treecompile.model.errors import TreecompileError
-from treecompile.rules.pruning import C45RULES, VALIDATION, prune_by, silent, simplify
 from treecompile.sklearn.frames import (
     checked_frame,
     coded_labels,
@@ -60,17 +57,21 @@ RENAMED = {
 }
 PARAMETERS = {option: parameter for parameter, option in RENAMED.items()}
 SHARES = ("min_samples_split", "min_samples_leaf")  # may be shares of the rows
-OWN = ("form",)  # parameters that are no options of learning
 WEIGHT = "sample_weight"
 
 
 class _Estimator(BaseEstimator):
-    """What the three have in common."""
+    """What both have in common."""
 
     task: str
     model_: Model
 
-    def _fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from rows X and their answers y.
+
+        X is a DataFrame of pandas or polars, or an array. Texts, categories, booleans
+        and missing values need no encoding. A row of weight 0 is left out.
+        """
         name = getattr(y, "name", None)
         is_number = self.task == REGRESS
         # Before X, because this call forgets the names of its columns.
@@ -94,22 +95,20 @@ class _Estimator(BaseEstimator):
             columns, how = learn_options(
                 type(self).__name__, target, {**given, "task": self.task}
             )
-            self.model_ = self._made(learn_tree(table, columns, how))
+            learned = learn_tree(table, columns, how)
         except TreecompileError as error:
             raise ValueError(in_python(str(error), PARAMETERS)) from error
+        self.model_ = Model(learned.program, learned.notes)
         return self
 
     def _encoded_target(self, y: np.ndarray) -> Any:
         return y
 
-    def _made(self, learned: Learned) -> Model:
-        return Model(learned.program, learned.notes)
-
     def _options(self, rows: int) -> dict[str, Any]:
         """The options of `learn` that differ from their defaults."""
         found: dict[str, Any] = {}
         for parameter, value in self.get_params(deep=False).items():
-            if parameter in OWN or value is None:
+            if value is None:
                 continue
             if parameter in SHARES and not isinstance(value, Integral):
                 value = max(1, ceil(value * rows))
@@ -154,7 +153,7 @@ class _Estimator(BaseEstimator):
         return self.model_.depth
 
     def get_n_leaves(self) -> int:
-        """The number of leaves, or of rules without the default."""
+        """The number of leaves."""
         check_is_fitted(self)
         return self.model_.n_leaves
 
@@ -180,47 +179,7 @@ class _Estimator(BaseEstimator):
         return tags
 
 
-class _Weighted:
-    """Learns from rows that may have weights."""
-
-    def fit(self: Any, X: Any, y: Any, sample_weight: Any = None) -> Any:
-        """Learn from rows X and their answers y.
-
-        X is a DataFrame of pandas or polars, or an array. Texts, categories, booleans
-        and missing values need no encoding. A row of weight 0 is left out.
-        """
-        return self._fit(X, y, sample_weight)
-
-
-class _Classifier(ClassifierMixin, _Estimator):
-    task = CLASSIFY
-    classes_: np.ndarray
-
-    def _encoded_target(self, y: np.ndarray) -> Any:
-        """The labels; all classes are declared, also those of rows of weight 0."""
-        self.classes_, found = coded_labels(y)
-        return found
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of each row."""
-        answers = self._answers(X)
-        found: np.ndarray = self.classes_[self._order()[answers]]
-        return found
-
-    def predict_proba(self, X: Any) -> np.ndarray:
-        """The probability of each class, in the order of `classes_`."""
-        columns, rows = self._columns(X)
-        found = np.zeros((rows, len(self.classes_)))
-        found[:, self._order()] = shares(self.model_.program.body, columns, rows)
-        return found
-
-    def _order(self) -> np.ndarray:
-        """The place in `classes_` of each label of the model."""
-        place = {label: i for i, label in enumerate(self.classes_.tolist())}
-        return np.array([place[label] for label in self.model_.program.body.labels])
-
-
-class TreeClassifier(_Weighted, _Classifier):
+class TreeClassifier(ClassifierMixin, _Estimator):
     """A decision tree by C4.5, CART or ID3.
 
     >>> from sklearn.datasets import load_iris
@@ -229,6 +188,9 @@ class TreeClassifier(_Weighted, _Classifier):
     >>> print(tree.model_.show().splitlines()[0])
     ├─ "petal width (cm)" <= 0.6 -> 0  (R1: 50 of 50 cases)
     """
+
+    task = CLASSIFY
+    classes_: np.ndarray
 
     def __init__(
         self,
@@ -271,8 +233,31 @@ class TreeClassifier(_Weighted, _Classifier):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
+    def _encoded_target(self, y: np.ndarray) -> Any:
+        """The labels; all classes are declared, also those of rows of weight 0."""
+        self.classes_, found = coded_labels(y)
+        return found
 
-class TreeRegressor(RegressorMixin, _Weighted, _Estimator):
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of each row."""
+        answers = self._answers(X)
+        found: np.ndarray = self.classes_[self._order()[answers]]
+        return found
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The probability of each class, in the order of `classes_`."""
+        columns, rows = self._columns(X)
+        found = np.zeros((rows, len(self.classes_)))
+        found[:, self._order()] = shares(self.model_.program.body, columns, rows)
+        return found
+
+    def _order(self) -> np.ndarray:
+        """The place in `classes_` of each label of the model."""
+        place = {label: i for i, label in enumerate(self.classes_.tolist())}
+        return np.array([place[label] for label in self.model_.program.body.labels])
+
+
+class TreeRegressor(RegressorMixin, _Estimator):
     """A regression tree by CART.
 
     >>> from sklearn.datasets import load_diabetes
@@ -313,69 +298,6 @@ class TreeRegressor(RegressorMixin, _Weighted, _Estimator):
     def predict(self, X: Any) -> np.ndarray:
         """The predicted number of each row."""
         return self._answers(X)
-
-
-class RuleListClassifier(_Classifier):
-    """An ordered list of rules, pruned from a C4.5 tree.
-
-    `form` is "c45rules" (as C4.5's own rule generator does, from all rows),
-    "validation" (by held-out rows, whose share is `validation_fraction`) or "flat" (the
-    paths of the pruned tree, which predict what it predicts).
-
-    >>> from sklearn.datasets import load_iris
-    >>> X, y = load_iris(return_X_y=True, as_frame=True)
-    >>> print(RuleListClassifier().fit(X, y).model_.show())  # doctest: +SKIP
-    """
-
-    def __init__(
-        self,
-        form: str = C45RULES,
-        *,
-        criterion: str | None = None,
-        max_depth: int | None = None,
-        min_samples_split: float = 2,
-        min_samples_leaf: float | None = None,
-        min_gain: float = 0.0,
-        cf: float = 0.25,
-        missing: str | None = None,
-        subset: bool = False,
-        validation_fraction: float = 0.0,
-        random_state: Any = None,
-    ) -> None:
-        self.form = form
-        self.criterion = criterion
-        self.max_depth = max_depth
-        self.min_samples_split = min_samples_split
-        self.min_samples_leaf = min_samples_leaf
-        self.min_gain = min_gain
-        self.cf = cf
-        self.missing = missing
-        self.subset = subset
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Learn from rows X and their answers y.
-
-        There are no weights: rules are pruned by counting rows.
-        """
-        return self._fit(X, y)
-
-    def _options(self, rows: int) -> dict[str, Any]:
-        found = {"algorithm": "c45", **super()._options(rows)}
-        found.pop("alpha", None)
-        if self.form == VALIDATION:
-            found["validation_fraction"] = self.validation_fraction or 0.25
-        if self.form != "flat":
-            found["prune"] = NONE  # the rules are pruned, from a tree that fits
-        return found
-
-    def _made(self, learned: Learned) -> Model:
-        if self.form not in (C45RULES, VALIDATION):
-            return Model(simplify(learned.program), learned.notes)
-        cases = (learned.training, learned.validation)
-        made = prune_by(learned.program, self.form, *cases, silent)
-        return Model(made, learned.notes, learned.program)
 
 
 def _plain(label: Any) -> Any:
