@@ -86,12 +86,15 @@ def test_the_rooms_form_no_cycle() -> None:
     assert set(TopologicalSorter(rooms).static_order()) == set(rooms)
 
 
-@pytest.mark.parametrize("module", [name for name in MODULES if name not in ENTRIES])
-def test_a_module_imports_only_what_its_room_may(module: str) -> None:
-    room = room_of(module)
-    for other in imported(MODULES[module]):
-        if other and room_of(other) != room:
-            assert room_of(other) in ROOMS[room], f"{module} imports {other}"
+def test_a_module_imports_only_what_its_room_may() -> None:
+    offenders = [
+        f"{module} imports {other}"
+        for module, path in MODULES.items()
+        if module not in ENTRIES
+        for other in imported(path)
+        if other and room_of(other) not in {room_of(module), *ROOMS[room_of(module)]}
+    ]
+    assert offenders == []
 
 
 def test_there_are_no_cycles_between_modules() -> None:
@@ -103,28 +106,28 @@ def test_there_are_no_cycles_between_modules() -> None:
     assert set(TopologicalSorter(graph).static_order()) == set(graph)
 
 
-@pytest.mark.parametrize(
-    "path", sorted(PACKAGE.rglob("__init__.py")), ids=lambda p: p.parent.name
-)
-def test_every_package_says_what_lives_there(path: Path) -> None:
-    docstring = ast.get_docstring(parsed(path))
-    assert docstring
-    assert len(docstring.split()) >= 8
+def test_every_package_says_what_lives_there() -> None:
+    packages = PACKAGE.rglob("__init__.py")
+    said = {p.parent.name: ast.get_docstring(parsed(p)) or "" for p in packages}
+    assert [name for name, text in said.items() if len(text.split()) < 8] == []
 
 
 LONGEST = 400  # lines
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_a_module_can_be_read_in_one_go(module: str) -> None:
-    text = MODULES[module].read_text(encoding="utf-8")
-    assert len(text.splitlines()) <= LONGEST
+def test_a_module_can_be_read_in_one_go() -> None:
+    texts = {name: path.read_text("utf-8") for name, path in MODULES.items()}
+    assert [n for n, text in texts.items() if len(text.splitlines()) > LONGEST] == []
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_are_absolute(module: str) -> None:
-    for node in ast.walk(parsed(MODULES[module])):
-        assert not isinstance(node, ast.ImportFrom) or node.level == 0, node.lineno
+def test_imports_are_absolute() -> None:
+    offenders = [
+        f"{module}, line {node.lineno}"
+        for module, path in MODULES.items()
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ImportFrom) and node.level > 0
+    ]
+    assert offenders == []
 
 
 def test_no_name_serves_two_classes() -> None:
@@ -242,22 +245,25 @@ def within(node: nodes.Node) -> Iterator[nodes.Node]:
         yield from within(child)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [p for p in TEMPLATES if p.suffix == ".jinja"],
-    ids=lambda path: f"{path.parent.name}/{path.name}",
-)
-def test_templates_only_loop_and_place(path: Path) -> None:
-    tree = Environment().parse(path.read_text(encoding="utf-8"))
-    for node in within(tree):
-        assert isinstance(node, ALLOWED), f"line {node.lineno}: {node}"
-        if isinstance(node, nodes.Filter):
-            assert node.name in FILTERS, f"line {node.lineno}: {node.name}"
-        elif isinstance(node, nodes.Operand):
-            assert node.op in ("eq", "ne"), f"line {node.lineno}: {node.op}"
-        elif isinstance(node, nodes.For):
-            assert not node.recursive
-            assert node.test is None
+def is_allowed(node: nodes.Node) -> bool:
+    if isinstance(node, nodes.Filter):
+        return node.name in FILTERS
+    if isinstance(node, nodes.Operand):
+        return node.op in ("eq", "ne")
+    if isinstance(node, nodes.For):
+        return not node.recursive and node.test is None
+    return isinstance(node, ALLOWED)
+
+
+def test_templates_only_loop_and_place() -> None:
+    offenders = [
+        f"{path.parent.name}/{path.name}, line {node.lineno}: {node}"
+        for path in TEMPLATES
+        if path.suffix == ".jinja"
+        for node in within(Environment().parse(path.read_text(encoding="utf-8")))
+        if not is_allowed(node)
+    ]
+    assert offenders == []
 
 
 def test_a_target_is_templates_and_settings() -> None:
@@ -280,17 +286,21 @@ def imported_names(path: Path) -> Iterator[str]:
             yield from (alias.name for alias in node.names)
 
 
-@pytest.mark.parametrize("path", TESTS, ids=lambda path: path.stem)
-def test_no_test_imports_another_test(path: Path) -> None:
+def test_no_test_imports_another_test() -> None:
     """What several tests use is in tests/support/."""
-    for name in imported_names(path):
-        assert not re.match(r"tests\.(.*\.)?test_", name), f"imports {name}"
+    offenders = [
+        f"{path.stem} imports {name}"
+        for path in TESTS
+        for name in imported_names(path)
+        if re.match(r"tests\.(.*\.)?test_", name)
+    ]
+    assert offenders == []
 
 
-@pytest.mark.parametrize(("test", "reason"), may_skip())
-def test_what_may_skip_exists_and_has_a_reason(test: str, reason: str) -> None:
-    path, _, function = test.partition("::")
-    tree = parsed(ROOT / path)
-    names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    assert function in names
-    assert reason
+def test_what_may_skip_exists_and_has_a_reason() -> None:
+    for test, reason in may_skip():
+        path, _, function = test.partition("::")
+        tree = parsed(ROOT / path)
+        names = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert function in names
+        assert reason

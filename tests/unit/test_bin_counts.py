@@ -72,17 +72,3 @@ def test_the_largest_child_is_not_counted(
     assert sorted([*lineage.counted, *lineage.derived]) == list(range(6))
     (found,) = counter(node, y, bits[1], lineage).count(codes, before)
     assert (found == by_hand(node, y, codes, bits[1])).all()
-
-
-def test_rows_of_some_bins_are_found() -> None:
-    random = np.random.default_rng(1)
-    codes = random.integers(0, 1 << BITS, ROWS).astype(np.uint16)
-    rows = random.permutation(ROWS)
-    binned = BinnedRows.of(rows, Segments.of(np.array([1_000, 2_000])), Bins(4))
-    wanted = np.full(2 * 16, -1)
-    wanted[[3, 16 + 5]] = 70, 71
-    found, number = binned.find(codes, wanted)
-    bins = codes[rows] >> (BITS - 4)
-    first, second = rows[:1_000][bins[:1_000] == 3], rows[1_000:][bins[1_000:] == 5]
-    assert found.tolist() == [*first, *second]
-    assert number.tolist() == [70] * len(first) + [71] * len(second)

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.support.number_columns import KINDS, LARGEST, SIZE, counting, numbers, sample
+from tests.support.number_columns import KINDS, SIZE, counting, sample
 from treecompile.learning import cart
 from treecompile.learning.grow import bin_counts, binning
-from treecompile.learning.grow.binned import BinnedColumn
-from treecompile.learning.grow.binning import MISSING, make_codes
+from treecompile.learning.grow.binning import make_codes
 from treecompile.learning.grow.columns import SortedColumn, make_column
 from treecompile.learning.options import GrowthLimits
-from treecompile.model.ir import Feature, Kind, Leaf, Split, Tree, ValueType
+from treecompile.model.ir import Feature, Kind, Split, Tree, ValueType
 from treecompile.tables.dataset import Dataset
 
 FEATURE = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
@@ -26,58 +25,6 @@ def learned(data: Dataset, criterion: str = "", **limits: Any) -> Tree:
 
 
 # --- an independent judge -------------------------------------------------------------
-
-
-def gain(y: Any, left: Any, is_labels: bool) -> float:
-    """The decrease of Gini impurity, or of the variance."""
-
-    def impurity(some: Any) -> float:
-        if not is_labels:
-            return float(np.var(some))
-        shares = np.bincount(some) / len(some)
-        return float(1 - (shares**2).sum())
-
-    share = left.mean()
-    below = share * impurity(y[left]) + (1 - share) * impurity(y[~left])
-    return impurity(y) - float(below)
-
-
-def best_gain(columns: list[Any], y: Any, is_labels: bool) -> float:
-    """The most that any cut gains, by trying all of them."""
-    best = 0.0
-    for column in columns:
-        is_known = ~np.isnan(column)
-        x, own = column[is_known], y[is_known]
-        for threshold in np.unique(x)[:-1]:
-            value = gain(own, x <= threshold, is_labels) * is_known.mean()
-            best = max(best, value)
-    return best
-
-
-@pytest.mark.parametrize("labels", [0, 2, 3])
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "infinite"])
-def test_no_cut_is_better(kind: str, labels: int) -> None:
-    data = sample(kind, labels, 5)
-    with counting(by_bins=True):
-        tree = learned(data, max_depth=2)
-    stack = [(0, np.arange(SIZE))]
-    while stack:
-        place, held = stack.pop()
-        node = tree.nodes[place]
-        if not isinstance(node, Split):
-            assert isinstance(node, Leaf)
-            continue
-        columns = [column[held] for column in data.columns]
-        y = data.y[held]
-        test = node.branches[0].when
-        x = columns[test.feature]
-        is_known = ~np.isnan(x)
-        goes = x[is_known] <= test.value
-        mine = gain(y[is_known], goes, labels > 0) * is_known.mean()
-        assert mine == pytest.approx(best_gain(columns, y, labels > 0), rel=1e-9)
-        left = np.where(is_known, x <= test.value, test.missing)
-        for branch, some in zip(node.branches, (left, ~left), strict=True):
-            stack.append((branch.then, held[some]))
 
 
 # --- the same as sorted rows ----------------------------------------------------------
@@ -208,51 +155,4 @@ def test_targets_that_are_hard_to_round(kind: str, target: Any) -> None:
     assert_same(replace(data, y=target[1](data.y)), max_depth=6)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_the_number_of_threads_changes_nothing(threads: int) -> None:
-    data = sample("missing", 2, 10)
-    with counting(by_bins=True):
-        assert learned(data, threads=threads) == learned(data)
-
-
 # --- codes ----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_codes_are_in_the_order_of_the_numbers(kind: str) -> None:
-    x = numbers(kind, np.random.default_rng(9))
-    codes = make_codes(x, few=1)
-    assert codes is not None
-    is_known = ~np.isnan(x)
-    assert (codes[~is_known] == MISSING).all()
-    bins = codes >> (binning.BITS - binning.LEAST_BITS)
-    assert bins[is_known].max() < MISSING >> (binning.BITS - binning.LEAST_BITS)
-    order = np.argsort(x[is_known], kind="stable")
-    assert (np.diff(codes[is_known][order].astype(int)) >= 0).all()
-    _, first = np.unique(x[is_known], return_inverse=True)
-    for value in range(0, first.max(), 97):
-        assert len(set(codes[is_known][first == value].tolist())) == 1
-
-
-def test_few_numbers_have_no_codes() -> None:
-    assert make_codes(np.arange(1000.0) % 10, few=64) is None
-    assert make_codes(np.full(1000, np.nan), few=64) is None
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_greatest_number_up_to_a_bound_is_among_a_few_rows(kind: str) -> None:
-    random = np.random.default_rng(11)
-    x = numbers(kind, random)
-    codes = make_codes(x, few=1)
-    assert codes is not None
-    column = BinnedColumn(Feature("x", Kind.NUMERIC, ValueType.FLOAT), x, codes)
-    known = x[~np.isnan(x)]
-    ends = [known.min(), known.max(), np.nextafter(known.min(), -np.inf), LARGEST]
-    bounds = np.unique([*random.choice(known, 9), *random.normal(size=9), *ends])
-    rows = column.beside(bounds)
-    assert len(rows) < len(x) or kind in ("infinite", "whole")
-    for bound in bounds.tolist():
-        below = known[known <= bound]
-        if len(below):
-            near = x[rows]
-            assert near[near <= bound].max() == below.max()

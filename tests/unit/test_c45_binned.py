@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 
 from tests.support.c45_reference import SETS, as_printed, printed_trees
-from tests.support.number_columns import KINDS, SIZE, counting, numbers, sample
+from tests.support.number_columns import KINDS, SIZE, counting, sample
 from tests.support.reference import read_table
 from treecompile.learning import training
 from treecompile.learning.c45 import learner
 from treecompile.learning.c45.binned_gains import BinnedGains
 from treecompile.learning.c45.learner import C45Options
-from treecompile.learning.c45.thresholds import GAP
 from treecompile.learning.grow import bin_counts, binning
-from treecompile.learning.grow.binning import MISSING, PARTS_BITS, make_codes
 from treecompile.learning.options import GrowthLimits, LearnOptions
 from treecompile.model.ir import Feature, Kind, Tree, ValueType
 from treecompile.tables.dataset import Dataset
@@ -114,29 +112,3 @@ def test_the_tree_of_the_reference_program(name: str, option: str) -> None:
 
 
 # --- bins that are apart --------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("width", [1.0, 0.01, 1e-4])
-def test_bins_are_apart_and_in_order(kind: str, width: float) -> None:
-    random = np.random.default_rng(3)
-    x = np.concatenate([numbers(kind, random) for _ in range(20)]) * width
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(binning, "FEW_BINS", 1)
-        codes = make_codes(x, few=1, gap=GAP)
-    assert codes is not None
-    assert ((codes == MISSING) == np.isnan(x)).all()
-    order = np.argsort(x)[: np.count_nonzero(~np.isnan(x))]
-    ordered, code = x[order], codes[order].astype(int)
-    assert (np.diff(code) >= 0)[ordered[1:] != ordered[:-1]].all()
-    ends = np.flatnonzero(np.diff(code >> PARTS_BITS))
-    with np.errstate(over="ignore"):
-        assert (ordered[ends + 1] - ordered[ends] > GAP).all()
-    if width == 1.0 and kind == "normal":
-        assert len(ends) > 200
-
-
-def test_numbers_without_gaps_are_sorted() -> None:
-    x = np.linspace(0.0, 1.0, 1_000_000)
-    assert make_codes(x, few=64, gap=GAP) is None
-    assert make_codes(x, few=64) is not None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import duckdb
@@ -88,30 +86,3 @@ def test_what_cannot_be_learned_from_is_one_line(
     assert line.startswith("Error: ")
     assert message in line
     assert {path: path.stat().st_mtime_ns for path in folder.rglob("*")} == before
-
-
-def test_a_file_that_another_process_has_open_is_named(folder: Path) -> None:
-    script = "import duckdb; c = duckdb.connect('d.db'); print(); input()"
-    other = subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    )
-    assert other.stdout is not None
-    other.stdout.readline()
-    result = run(*there("t"), "--target", "y")
-    other.communicate(b"\n")
-    assert result.exit_code == 2
-    (line,) = result.stderr.splitlines()
-    assert line.startswith("Error: cannot open 'd.db': ")
-    assert "lock" in line
-
-
-@pytest.mark.parametrize(
-    ("table", "leaves"), [("seen", 2), ('"My Schema"."a.b""c"', 2), ("single", 1)]
-)
-def test_what_is_only_odd_is_learned_from(
-    folder: Path, table: str, leaves: int
-) -> None:
-    result = run(*there(table), "--target", "y", "--algorithm", "cart")
-    assert result.exit_code == 0, result.stderr
-    assert f"\n{leaves} lea" in result.stderr
-    assert ("only one label" in result.stderr) == (leaves == 1)

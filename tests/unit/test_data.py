@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from treecompile.model.errors import DataError, OptionError, TreecompileError
 from treecompile.model.ir import (
-    ColumnSummary,
     Feature,
     Kind,
     Label,
@@ -31,7 +30,6 @@ from treecompile.tables.dataset import (
     encode,
     encode_answers,
     make_dataset,
-    take,
 )
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import RawTable
@@ -287,11 +285,6 @@ def test_frame_columns(
     assert same(only(learn(frame(x=values), **options)), expected)
 
 
-def test_categories_are_plain_strings() -> None:
-    feature, _ = only(learn(frame(x=objects(np.str_("a"), "b"))))
-    assert repr(feature.categories) == "('a', 'b')"
-
-
 # --- refusals -------------------------------------------------------------------------
 
 DAY = dt.date(2024, 1, 31)
@@ -370,19 +363,6 @@ def test_options_that_do_not_fit(
     with pytest.raises(error, match=words) as caught:
         make_dataset(table, DataOptions(**{"target": "y"} | options))
     assert "\n" not in str(caught.value)
-
-
-def test_frames_with_options_that_do_not_fit() -> None:
-    with pytest.raises(DataError, match="row 1: 'x' is '3': expected a number"):
-        learn(frame(x=["3"]), numeric=("x",))
-    with pytest.raises(DataError, match="row 2: 'x' is 1.5: a category is"):
-        learn(frame(x=[1.0, 1.5]), categorical=("x",))
-    with pytest.raises(DataError, match="'x' is inf: a category is"):
-        learn(frame(x=[1.0, INF]), categorical=("x",))
-    with pytest.raises(DataError, match="'x' is Decimal.*: a category is"):
-        learn(frame(x=objects(Decimal("Infinity"))), categorical=("x",))
-    with pytest.raises(OptionError, match="--ordinal: 'x' is 'b': expected an int"):
-        learn(frame(x=[1, 2]), ordinal=(("x", ("1", "b")),))
 
 
 def test_too_many_categories() -> None:
@@ -506,38 +486,6 @@ def test_targets_refused(
         answers(table, **options)
 
 
-def test_how_many_values_make_classes() -> None:
-    ten = pd.Categorical([*range(10)], categories=[*range(11)])
-    assert answers(frame(y=ten)).labels == tuple(range(10))
-    thousand = [f"{i:03}" for i in range(1000)]
-    assert answers(frame(y=thousand), task="classify").labels == tuple(thousand)
-    with pytest.raises(DataError, match="'y' has no known value"):
-        answers(frame(y=pd.Series([None], dtype=LOW_HIGH)))
-
-
-@pytest.mark.parametrize(
-    ("labels", "words"),
-    [
-        ([f"l{i}" for i in range(11)], "target 'y': no label occurs twice, .*choose"),
-        ([f"l{i}" for i in range(60)] * 2, None),
-        ([f"l{i}" for i in range(60)] + ["l0"] * 59, "60 labels in 119 rows are too"),
-        ([f"l{i}" for i in range(50)] + ["l0"], None),
-        ([f"l{i}" for i in range(10)], None),
-        ([*range(10), *range(10)], None),
-    ],
-)
-def test_texts_that_identify_rows_are_no_labels(
-    labels: list[str], words: str | None
-) -> None:
-    table = frame(y=labels)
-    if words is None:
-        assert answers(table).labels
-    else:
-        with pytest.raises(DataError, match=f"{words}.*--task classify to insist"):
-            answers(table)
-    assert answers(table, task="classify").labels == tuple(sorted(set(labels)))
-
-
 def test_rows_without_a_target_are_dropped_before_anything_is_decided() -> None:
     table = text(
         y=["", "p", "NA", "n"],
@@ -560,90 +508,10 @@ def test_rows_without_a_target_are_dropped_before_anything_is_decided() -> None:
         make_dataset(numbers, DataOptions("y", numeric=("x",)))
 
 
-def test_rows_of_a_frame_are_dropped_whatever_its_index() -> None:
-    data = pd.DataFrame({"x": [1, 2, 3], "y": [None, "p", "n"]}, index=[7, 7, 0])
-    dataset = make_dataset(read_table(data), DataOptions("y"))
-    assert dataset.columns[0].tolist() == [2.0, 3.0]
-    assert dataset.y.tolist() == [1, 0]
-
-
-def test_a_single_label_is_noted() -> None:
-    assert any("only one label" in note for note in answers(text(y=["p", "p"])).notes)
-
-
 # --- warnings -------------------------------------------------------------------------
-
-ELEVEN = [str(i) for i in (5, 3, 4, 9, 13, 6, 7, 8, 10, 11, 12)]
-
-
-@pytest.mark.parametrize(
-    ("table", "options", "word"),
-    [
-        (text(x=ELEVEN), {}, None),
-        (text(x=[f"id{i}" for i in range(11)]), {"categorical": ("x",)}, None),
-        (text(x=[f"id{i}" for i in range(10)]), {}, None),
-        (text(x=["id1", *(f"id{i}" for i in range(11))]), {}, None),
-        (text(x=["1", "1", ""]), {}, None),
-        (text(x=["a", "a"]), {}, None),
-        (frame(x=pd.Series(["low", "low"], dtype=LOW_HIGH)), {}, None),
-        (text(x=["1", "2"], e=["", ""]), {}, "'e' has no known value"),
-        (frame(x=[1, 2], e=objects(None, NAN)), {}, "'e' has no known value"),
-        (frame(x=[1, 2], e=[NAN, NAN]), {"categorical": ("e",)}, "'e' has no known"),
-        (
-            frame(x=[1, 2], e=pd.Series([None] * 2, dtype=LOW_HIGH)),
-            {},
-            "'e' has no kno",
-        ),
-    ],
-)
-def test_warnings(table: RawTable, options: dict[str, Any], word: str | None) -> None:
-    dataset = learn(table, **options)
-    notes = [note for note in dataset.notes if not note.startswith(("task", "only"))]
-    assert [feature.name for feature in dataset.features] == ["x"]
-    assert len(notes) == (word is not None), notes
-    assert word is None or word in notes[0]
 
 
 # --- a dataset ------------------------------------------------------------------------
-
-
-def test_shape_types_and_summaries() -> None:
-    dataset = learn(text(a=["1", "", "-inf"], b=["u", "", ""], c=["2", "2", "4"]))
-    assert [column.dtype for column in dataset.columns] == [
-        np.float64,
-        np.int32,
-        np.float64,
-    ]
-    assert dataset.target == "y"
-    assert dataset.source == "data.csv"
-    assert dataset.summaries() == (
-        ColumnSummary(1, -INF, 1.0),
-        ColumnSummary(2),
-        ColumnSummary(0, 2.0, 4.0),
-    )
-
-
-def test_take_keeps_the_schema() -> None:
-    dataset = learn(text(a=["1", "", "3"], b=["u", "v", ""]))
-    part = take(dataset, np.array([2, 0]))
-    assert part.features == dataset.features
-    assert part.labels == dataset.labels
-    assert [column.tolist() for column in part.columns] == [[3.0, 1.0], [-1, 0]]
-    assert part.y.tolist() == [0, 0]
-    assert take(dataset, np.array([False, True, False])).y.tolist() == [1]
-    assert take(dataset, np.array([], dtype=int)).summaries() == (
-        ColumnSummary(0),
-        ColumnSummary(0),
-    )
-
-
-@given(st.lists(st.text(max_size=2), min_size=1, max_size=20))
-def test_every_text_survives(values: list[str]) -> None:
-    table = text(x=["#", *values])
-    feature, codes = only(learn(table, categorical=("x",)))
-    back = ["" if code < 0 else feature.categories[code] for code in codes]
-    assert back == ["#", *("" if value.isspace() else value for value in values)]
-    assert list(feature.categories) == sorted(set(back) - {""})
 
 
 # --- new data -------------------------------------------------------------------------
@@ -655,43 +523,6 @@ SCHEMA = (
     Feature("o", ORDINAL, STR, ("lo", "hi")),
     Feature("b", CATEGORICAL, BOOL, (False, True)),
 )
-
-
-def test_encode_text() -> None:
-    table = text(
-        b=["true", "", "FALSE"],
-        o=["hi", "no", ""],
-        i=["2", "3", ""],
-        s=["b", "c", "?"],
-        n=["1", "?", "inf"],
-    )
-    columns = encode(SCHEMA, table, range(5), na_values=("?",))
-    assert [column.tolist() for column in columns if column is not None][1:] == [
-        [1, 2, -1],
-        [1, 2, -1],
-        [1, 2, -1],
-        [1, -1, 0],
-    ]
-    assert repr(columns[0].tolist()) == "[1.0, nan, inf]"  # type: ignore[union-attr]
-    assert [c.dtype for c in columns if c is not None] == [np.float64] + [np.int32] * 4
-
-
-def test_encode_frame() -> None:
-    table = frame(
-        b=objects(True, 0, None),
-        o=pd.Series(["hi", "mid", None], dtype=LOW_HIGH.categories.dtype),
-        i=[2.0, 3.0, NAN],
-        s=pd.Categorical(["b", "c", None]),
-        n=objects(Decimal("0.5"), 3, pd.NA),
-    )
-    columns = encode(SCHEMA, table, {0, 1, 2, 3, 4})
-    assert [column.tolist() for column in columns if column is not None][1:] == [
-        [1, 2, -1],
-        [1, 2, -1],
-        [1, 2, -1],
-        [1, 0, -1],
-    ]
-    assert repr(columns[0].tolist()) == "[0.5, 3.0, nan]"  # type: ignore[union-attr]
 
 
 def test_encode_reads_only_what_is_required() -> None:
@@ -723,14 +554,6 @@ def test_encode_refuses(table: RawTable, words: str) -> None:
     with pytest.raises(DataError, match=words) as caught:
         encode(SCHEMA, table, [place])
     assert "\n" not in str(caught.value)
-
-
-def test_encode_agrees_with_the_dataset_it_came_from() -> None:
-    table = text(a=["1", "", "3"], b=["u", "v", ""], c=["true", "", "false"])
-    dataset = learn(table)
-    columns = encode(dataset.features, table, range(3))
-    for column, expected in zip(columns, dataset.columns, strict=True):
-        np.testing.assert_array_equal(column, expected)
 
 
 def predicting(target: str, labels: tuple[Label, ...]) -> Program:

@@ -10,14 +10,9 @@ import pandas as pd
 import pytest
 
 import treecompile
-from tests.support.commands import good, run
-from treecompile.emit import options as emit_options
-from treecompile.emit.markdown import survey
-from treecompile.inspect.quality import quality_line
-from treecompile.learning import alpha, cross_validation
+from tests.support.commands import good
 from treecompile.measure.quality import accuracy
-from treecompile.model.errors import TreecompileError
-from treecompile.model.ir import ClassQuality, Estimate, ValueQuality
+from treecompile.model.ir import ClassQuality, Estimate
 
 
 @pytest.fixture(autouse=True)
@@ -79,29 +74,6 @@ def test_an_estimate_needs_some_rows() -> None:
     assert "in 10-fold cross-validation" in said
 
 
-def test_what_is_for_labels_is_refused_before_growing() -> None:
-    noisy(60).drop(columns="y").to_csv("d.csv", index=False)
-    line = ("build", "d.csv", "--target", "z", "--rules", "c45rules", "--out", "out")
-    result = run(*line)
-    assert result.exit_code == 2
-    assert result.stderr == (
-        "Error: --rules c45rules is for labels, and the target 'z' is a number: leave"
-        " it out, or use --task classify\n"
-    )
-
-
-def test_a_large_table_is_divided_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = estimate_of(learn())
-    monkeypatch.setattr(alpha, "MOST_CELLS", 200 * 3 - 1)
-    model = learn()
-    once = estimate_of(model)
-    assert (whole.folds, once.folds) == (10, 1)
-    assert (_rows(whole.quality), _rows(once.quality)) == (200, 20)
-    assert any("on a held-out tenth" in note for note in model.notes)
-    # Whoever asks for it gets all folds.
-    assert estimate_of(learn(alpha="1se")).folds == 10
-
-
 def test_a_database_does_not_choose() -> None:
     pytest.importorskip("duckdb")
     Path("parts").mkdir()
@@ -157,66 +129,3 @@ def test_the_estimate_is_that_of_cross_validation(algorithm: str) -> None:
     plain = good("learn", "d.csv", *options, algorithm, "--no-estimate").stderr
     assert "cross-validation" not in plain
     assert "accuracy: " in plain
-
-
-def test_how_much_is_measured_depends_on_the_size(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    noisy(200).to_csv("d.csv", index=False)
-
-    def said(*options: str) -> str:
-        line = ("learn", "d.csv", "--target", "y", "--ignore", "z", *options)
-        return good(*line, "-o", "m.json", "--force").stderr
-
-    assert " in 10-fold cross-validation, " in said()
-    monkeypatch.setattr(cross_validation, "MANY", 200 * 3 - 1)
-    assert " on the 40 held-out rows, " in said()
-    monkeypatch.setattr(cross_validation, "TOO_MANY", 200 * 3 - 1)
-    assert " on the 200 training rows; " in said()
-    assert "held-out" not in said()
-    assert " on the 60 validation rows, " in said("--validation-fraction", "0.3")
-
-
-def test_the_quality_of_numbers_and_the_baseline() -> None:
-    model = learn(300, target="z", ignore="y")
-    assert isinstance(estimate_of(model).quality, ValueQuality)
-    line = quality_line(model.program)
-    deviation = noisy(300)["z"].std(ddof=0)
-    assert line.startswith("RMSE: ")
-    assert line.endswith(f"; {deviation:.4g} by always answering the mean")
-
-
-def test_a_number_given_as_text_is_refused_as_such() -> None:
-    with pytest.raises(TreecompileError, match="max_depth='3': expected a number, 0"):
-        learn(max_depth="3")
-
-
-# ---------------------------------------------------------------- documents
-
-
-def test_the_document_of_one_leaf() -> None:
-    frame = noisy(60).assign(y="a")
-    document = treecompile.learn(frame, target="y").emit("markdown")
-    assert "The model predicts **y**, a. It uses no column." in document
-    assert "The tree is one leaf: every case gets the same answer." in document
-
-
-def test_a_document_of_many_rules_is_a_summary(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    model = learn(300, target="z", ignore="y", prune="none")
-    rules = model.n_leaves
-    monkeypatch.setattr(survey, "MOST_RULES", rules - 1)
-    assert emit_options.MOST_RULES == 5_000
-    short, whole = model.emit("markdown"), model.emit("markdown", full=True)
-    assert f"Of {rules} rules, these 100 decide most cases:" in short
-    assert "--to markdown --full` writes them all." in short
-    assert len(short.splitlines()) < len(whole.splitlines()) / 3
-    Path("RULES.md").write_text(whole)
-    assert treecompile.load("RULES.md").n_leaves == rules
-    monkeypatch.setattr(survey, "MOST_RULES", rules)
-    assert model.emit("markdown") == whole
-
-
-def _rows(quality: Any) -> int:
-    return sum(map(sum, quality.confusion))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import sys
 import zipfile
 from collections.abc import Callable
@@ -12,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
-import pandas as pd
 import pytest
 
 import treecompile
 from treecompile import OptionError
 from treecompile.model.errors import DataError
-from treecompile.model.ir import ClassQuality
 from treecompile.tables import excel, packed
 from treecompile.tables.dataset import make_dataset
 from treecompile.tables.options import DataOptions, ReadOptions
@@ -77,13 +74,6 @@ def test_the_delimiter_is_found_and_said(
     assert table.notes == (() if note is None else (note,))
 
 
-def test_a_record_may_go_on_after_the_lines_that_are_looked_at(tmp_path: Path) -> None:
-    content = b"a;b\n" + b"1;2\n" * 18 + b'3;"x\n' + b"y\n" * 50 + b'"\n'
-    table = read(tmp_path, content)
-    assert table.rows == 19
-    assert table.names == ("a", "b")
-
-
 def test_the_delimiter_that_is_set_is_used(tmp_path: Path) -> None:
     table = read(tmp_path, b"a;b,c\n1;2,3\n", delimiter=",")
     assert cells(table) == {"a;b": ["1;2"], "c": ["3"]}
@@ -95,30 +85,6 @@ def test_the_delimiter_that_is_set_is_used(tmp_path: Path) -> None:
     for wrong in (";;", '"', "\n", "\0"):
         with pytest.raises(OptionError, match="--delimiter .*: expected one character"):
             read(tmp_path, b"a;b\n", delimiter=wrong)
-
-
-def test_standard_input_has_its_delimiter_found(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    stdin = io.TextIOWrapper(io.BytesIO("ä;b\n1;x\n".encode("utf-16")))
-    monkeypatch.setattr(sys, "stdin", stdin)
-    table = read_table("-")
-    assert cells(table) == {"ä": ["1"], "b": ["x"]}
-    assert table.source == "standard input"
-    assert not stdin.closed
-
-
-def test_options_of_other_formats_are_refused(tmp_path: Path) -> None:
-    for name, how, flag in (
-        ("x.jsonl", {"delimiter": ";"}, "--delimiter"),
-        ("x.csv", {"sheet": "a"}, "--sheet"),
-        ("x.parquet", {"encoding": "latin-1"}, "--encoding"),
-        ("x.xlsx", {"decimal": ","}, "--decimal"),
-    ):
-        with pytest.raises(OptionError, match=f"{flag} is not for .*: leave it out"):
-            read(tmp_path, b"", name, **how)
-    with pytest.raises(OptionError, match="--delimiter is not for a DataFrame"):
-        read_table(pd.DataFrame({"a": [1]}), ReadOptions(delimiter=";"))
 
 
 # ---------------------------------------------------------------- blanks
@@ -143,41 +109,6 @@ def test_blanks_after_every_comma_are_skipped(
     table = read(tmp_path, content.encode())
     assert cells(table) == found
     assert table.notes == (SKIPPED,)
-
-
-@pytest.mark.parametrize(
-    ("content", "last"),
-    [
-        ("a, b\n1,x\n", " b"),
-        ("a,b\n1, x\n2,y\n", "b"),
-        ("a,b\n1, x\n2,\n", "b"),
-        ("a\n 1\n", "a"),
-    ],
-)
-def test_other_blanks_are_kept(tmp_path: Path, content: str, last: str) -> None:
-    table = read(tmp_path, content.encode())
-    assert table.names[-1] == last
-    assert table.columns[-1][0] == content.split("\n")[1].rpartition(",")[2]
-    assert table.notes == ()
-
-
-RUNS = 'x  y   name\n 1   2.5\t"a  b" \n10  3    c\n\n'
-
-
-def test_blanks_between_columns(tmp_path: Path) -> None:
-    table = read(tmp_path, RUNS.encode())
-    for use in (
-        lambda: make_dataset(table, DataOptions("y")),
-        lambda: table.place("y"),
-    ):
-        with pytest.raises(DataError, match="blanks separate the .* --delimiter ' '$"):
-            use()
-    found = {"x": ["1", "10"], "y": ["2.5", "3"], "name": ["a  b", "c"]}
-    assert cells(read(tmp_path, RUNS.encode(), delimiter=" ")) == found
-    with pytest.raises(DataError, match="add --delimiter ' '"):
-        read(tmp_path, b"a b\n1 x,y\n2 z\n")
-    for one in ("full name\nAnn\nBob Ray\n", "a\nb c\n", "a b\n"):
-        assert read(tmp_path, one.encode()).doubt == ""
 
 
 ROW_NAMES = "the header is one name short, as R writes it: the first column has the "
@@ -216,19 +147,6 @@ def test_a_short_header_may_be_wrong(tmp_path: Path, content: str, words: str) -
         read(tmp_path, content.encode())
 
 
-def test_quotes_behind_a_backslash_are_named(tmp_path: Path) -> None:
-    for content, line in (
-        (b'a,b\n1,"say \\"hi\\" now"\n', 2),
-        (b'a,b\n1,x\n2,"x\\""\n3,y\n', 3),
-    ):
-        with pytest.raises(DataError) as caught:
-            read(tmp_path, content)
-        assert f"data.csv, line {line}: " in str(caught.value)
-        assert 'for a quote inside quotes, write "" instead of \\"' in str(caught.value)
-    table = read(tmp_path, b'a,b\n"C:\\dir\\",1\n')  # which ends the field
-    assert cells(table) == {"a": ["C:\\dir\\"], "b": ["1"]}
-
-
 # ---------------------------------------------------------------- headers
 
 
@@ -257,23 +175,6 @@ def test_a_first_line_of_data_is_never_lost(tmp_path: Path, content: str) -> Non
     assert table.rows == len(lines)
     fields = [field.strip() for field in lines[0].split(",")]
     assert [str(column[0]) for column in table.columns] == fields
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "a,b\n1,x\n2,y\n",
-        "2019,2020,name\nx,y,1\nz,y,2\n",
-        ",x\n0,1\n1,2\n",  # the index that pandas writes
-        "outlook,play\nsunny,no\nrainy,yes\n",
-        "x,1\n5,x\n6,y\n",
-        "NA,b\n1,x\n2,y\n",
-        "1,2\n",
-        "x1\n3\n",
-    ],
-)
-def test_names_are_not_doubted(tmp_path: Path, content: str) -> None:
-    assert read(tmp_path, content.encode()).doubt == ""
 
 
 def test_a_model_without_names_says_which_option_is_missing(tmp_path: Path) -> None:
@@ -439,49 +340,6 @@ def test_a_damaged_workbook_is_refused(
         read(tmp_path, whole, "x.xlsx")
 
 
-def test_a_workbook_of_far_cells_costs_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "x.xlsx"
-    book = openpyxl.Workbook()
-    sheet = book.active
-    assert sheet is not None
-    sheet["A1"], sheet["B1"], sheet["A1048576"] = "a", "b", 1
-    book.save(path)
-    assert read_table(path).rows == 1
-
-
-ENTITIES = "".join(
-    f'<!ENTITY {one} "{f"&{other};" * 10}">'
-    for one, other in zip("bcdefghij", "abcdefghi", strict=True)
-)
-BOMB = f'<!DOCTYPE l [<!ENTITY a "{"x" * 100}">{ENTITIES}]>'
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ('<row r="3"', '<row r="999999999"', "more than 1,048,576 rows"),
-        ('r="D3"', 'r="XFD3"', "row 3: 16384 cells where the first row has 4"),
-        ("<worksheet", f"{BOMB}<worksheet", "not a valid workbook: .*amplification"),
-        ("</row>", "", "not a valid workbook"),
-    ],
-)
-def test_a_hostile_sheet_is_refused(
-    tmp_path: Path, old: str, new: str, words: str
-) -> None:
-    path, hostile = workbook(tmp_path / "x.xlsx", One=TABLE), tmp_path / "y.xlsx"
-    with zipfile.ZipFile(path) as given, zipfile.ZipFile(hostile, "w") as made:
-        for name in given.namelist():
-            text = given.read(name).decode()
-            if name.endswith("sheet1.xml"):
-                assert old in text
-                text = text.replace(old, new)
-                if "ENTITY" in new:
-                    text = text.replace("<t>red</t>", "<t>&j;</t>")
-            made.writestr(name, text)
-    with pytest.raises(DataError, match=words):
-        read_table(hostile)
-
-
 def test_dates_in_a_sheet_are_refused(tmp_path: Path) -> None:
     rows: list[list[Any]] = [
         ["when", "y"],
@@ -490,28 +348,3 @@ def test_dates_in_a_sheet_are_refused(tmp_path: Path) -> None:
     path = workbook(tmp_path / "x.xlsx", One=rows)
     with pytest.raises(DataError, match="'when' holds datetime values"):
         treecompile.learn(path, target="y")
-
-
-# ---------------------------------------------------------------- by a model
-
-
-def test_every_verb_reads_files_by_their_format(tmp_path: Path) -> None:
-    rows = "".join(f"{n},5;{'ab'[n > 9]}\n" for n in range(20))
-    path = tmp_path / "x.csv"
-    path.write_text(rows)
-    how: Any = {"no_header": True, "decimal": ","}
-    model = treecompile.learn(path, target="c2", validation=path, **how)
-    assert model.notes[0] == "delimiter: ';'"
-    expected = ["ab"[n > 9] for n in range(20)]
-    for data in (path, str(path)):
-        assert model.predict(data, **how).tolist() == expected
-        assert model.predict_proba(data, **how)["a"].tolist() == [1.0] * 10 + [0.0] * 10
-        quality = model.evaluate(data, **how).quality
-        assert quality == ClassQuality(((10, 0), (0, 10)))
-        assert model.prune(data, **how).n_leaves == 2
-        assert model.prune(training=data, **how).n_leaves == 2
-        assert treecompile.diff(model, model, data, **how).differing == 0
-    with pytest.raises(DataError, match="first line looks like data"):
-        model.predict(path, decimal=",")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'dezimal'"):
-        model.predict(path, dezimal=",")  # type: ignore[call-overload]

@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner, Result
 
 import treecompile
-from tests.support.node import NODE, needs_node, run
+from tests.support.node import needs_node
 from tests.support.samples import balanced
-from treecompile.cli import main
-from treecompile.emit.html.lower import SCRIPTS, in_script, page_script
 from treecompile.emit.html.lower import lower as lower_html
+from treecompile.emit.html.lower import page_script
 from treecompile.emit.lowering import CompilerInput
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import read_target
@@ -30,7 +28,6 @@ from treecompile.model.evidence import by_id
 
 ROOT = Path(__file__).resolve().parents[2]
 TENNIS = ROOT / "examples" / "tennis" / "tennis.csv"
-FILES = ROOT / "templates" / "html"
 
 
 @pytest.fixture(scope="module")
@@ -68,22 +65,7 @@ def data_of(page: str) -> dict[str, Any]:
     return dict(json.loads(text))
 
 
-def cli(*arguments: str) -> Result:
-    return CliRunner().invoke(main, arguments)
-
-
 # ---------------------------------------------------------------- the file
-
-
-@needs_node
-@pytest.mark.parametrize("path", sorted(FILES.glob("*.js")), ids=lambda path: path.stem)
-def test_every_script_is_javascript(path: Path) -> None:
-    assert NODE is not None
-    run(f"new (require('vm').Script)({json.dumps(path.read_text())});", "commonjs")
-
-
-def test_the_page_has_every_script_once() -> None:
-    assert {path.stem for path in FILES.glob("*.js")} == set(SCRIPTS)
 
 
 def test_text_becomes_markup_nowhere() -> None:
@@ -125,23 +107,6 @@ def test_nothing_is_loaded_from_elsewhere(model: treecompile.Model) -> None:
         assert str(attributes.get("href", "#")).startswith("#")
 
 
-def test_the_same_model_gives_the_same_bytes(model: treecompile.Model) -> None:
-    again = treecompile.learn(TENNIS, target="play")
-    assert model.emit("html") == again.emit("html")
-
-
-@pytest.mark.parametrize(
-    "text",
-    ['x = "</script>";', 'x = "<!--";', "x = '<SCRIPT src=y>';", "// </ScRiPt >"],
-)
-def test_no_script_ends_early(text: str) -> None:
-    made = in_script(text)
-    assert not re.search("</|<!--|<script", made, re.IGNORECASE)
-    if NODE is not None and "=" in text:
-        script = f"let x; {text} let y = x; {made} console.log(x === y);"
-        assert run(script) == "true\n"
-
-
 # ---------------------------------------------------------------- the data
 
 
@@ -154,15 +119,6 @@ def test_the_data_are_those_of_the_model(model: treecompile.Model) -> None:
         assert rule["right"] == known[rule["id"]].right
     assert [rule["id"] for rule in data["rules"]] == ["R1", "R2", "R3", "R4", "R5"]
     assert sum(rule["rows"] for rule in data["rules"]) == 14
-
-
-def test_missing_and_unseen_values_stand_apart(model: treecompile.Model) -> None:
-    data = data_of(model.emit("html"))
-    (second,) = [rule for rule in data["rules"] if rule["id"] == "R2"]
-    assert [(test["text"], test["also"]) for test in second["tests"]] == [
-        ("outlook = rainy", ["unseen", "missing"]),
-        ("wind = strong", []),
-    ]
 
 
 def test_a_glossary_explains_the_features(

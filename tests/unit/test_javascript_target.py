@@ -13,11 +13,6 @@ from tests.support import commands
 from tests.support.node import evaluated, needs_node, run, script, thrown
 from tests.support.samples import ROOT
 from treecompile.emit.compiler import emit
-from treecompile.emit.javascript.lower import decision_script
-from treecompile.emit.literals import javascript_string
-from treecompile.emit.lowering import CompilerInput
-from treecompile.emit.targets import read_target
-from treecompile.model.errors import TargetError
 from treecompile.model.file.read import read_program
 from treecompile.model.ir import (
     Branch,
@@ -68,55 +63,6 @@ def category(name: str, value: Category, *others: Category) -> Program:
 
 
 # ---------------------------------------------------------------- the text
-
-
-def test_the_decision_reads_like_code_of_a_person() -> None:
-    text = emit(read_program(TENNIS), "javascript").text
-    assert """
-  if (outlook === "cloudy") {
-    return rule ? "R1" : "yes"; // 4 of 4 cases
-  }
-  if (outlook === "sunny") {
-    if (humidity === "normal") {
-""" in text
-    assert text.endswith("  predictMany,\n  predictProba,\n};\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "literal"),
-    [
-        ("plain", '"plain"'),
-        ('say "hi"', "'say \"hi\"'"),
-        ("a'b\"c", '"a\'b\\"c"'),
-        ("back\\slash", '"back\\\\slash"'),
-        ("a\nb\u2028c\0d", r'"a\nb\u2028c\x00d"'),
-        ("</script><!-- <SCRIPT", r'"\x3c/script>\x3c!-- \x3cSCRIPT"'),
-        ("a <= b < c", '"a <= b < c"'),
-        ("\ud800", r'"\ud800"'),
-        ("\uffff", r'"\uffff"'),
-        ("🐧\U000e0001", '"🐧\\u{e0001}"'),
-    ],
-    ids=ascii,
-)
-def test_strings(text: str, literal: str) -> None:
-    assert javascript_string(text) == literal
-
-
-def test_a_pair_of_halves_is_no_string_of_its_own() -> None:
-    """JavaScript would take it for the character that the pair stands for."""
-    with pytest.raises(TargetError, match="both halves of a surrogate pair"):
-        javascript_string("\ud83d\udc27")
-
-
-def test_the_decision_alone_has_no_frame() -> None:
-    program = read_program(TENNIS)
-    target = read_target("javascript")
-    script = decision_script(CompilerInput(program, "0" * 64, "1.0", target))
-    assert script in emit(program, "javascript", identity="0" * 64).text.replace(
-        'version: "0.1.0"', 'version: "1.0"'
-    )
-    assert "export" not in script
-    assert "import" not in script
 
 
 def test_no_text_of_a_model_is_markup_or_ends_a_comment() -> None:
@@ -359,16 +305,3 @@ def test_a_decision_too_deep_for_a_line_goes_on_in_functions(
     assert found == list(range(64))
     text = emit(program, "javascript").text
     assert ("function nestedAnswer1(" in text) == (width < 80)
-
-
-def test_a_text_longer_than_node_reads_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    target = read_target("javascript")
-    assert target.longest == 2**29 - 24
-    short = replace(target, longest=1000)
-    monkeypatch.setattr("treecompile.emit.compiler.read_target", lambda name: short)
-    with pytest.raises(
-        TargetError, match=r"the text has 4,\d\d\d characters, and what"
-    ):
-        emit(read_program(TENNIS), "javascript")

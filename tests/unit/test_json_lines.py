@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
-import treecompile
-from treecompile.measure.quality import scored_csv
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Kind, ValueType
 from treecompile.tables.dataset import Dataset, make_dataset
@@ -65,25 +62,6 @@ def test_what_they_mean(tmp_path: Path) -> None:
     assert any("rows without a known 'y': 1" in note for note in found.notes)
     categories = dataset(tmp_path, TYPED, categorical=("n",)).features[0]
     assert (categories.type, categories.categories) == (ValueType.INT, (1, 2))
-
-
-def test_integers_are_exact_as_categories_and_doubles_as_numbers(
-    tmp_path: Path,
-) -> None:
-    large = 2**53 + 1
-    text = f'{{"x": {large}, "y": "p"}}\n{{"x": {10**400}, "y": "q"}}\n'
-    assert dataset(tmp_path, text).columns[0].tolist() == [2.0**53, float("inf")]
-    kept = dataset(tmp_path, text, categorical=("x",)).features[0]
-    assert kept.categories == (large, 10**400)
-
-
-def test_infinities_are_numbers_and_nan_is_missing(tmp_path: Path) -> None:
-    text = "".join(
-        f'{{"x": {x}, "y": "p"}}\n' for x in ("1e999", "-Infinity", "NaN", "2")
-    )
-    column = dataset(tmp_path, text).columns[0]
-    assert column[:2].tolist() == [float("inf"), -float("inf")]
-    assert pd.isna(column[2])
 
 
 @pytest.mark.parametrize(
@@ -162,20 +140,3 @@ def test_types_do_not_mix(tmp_path: Path) -> None:
         dataset(tmp_path, text.replace("true", '"NA"'))
     read = dataset(tmp_path, text.replace("true", '"NA"'), na_values=("NA",))
     assert read.features[0].kind is Kind.NUMERIC
-
-
-def test_every_verb_reads_it(tmp_path: Path) -> None:
-    path = tmp_path / "data.jsonl"
-    path.write_text(
-        '{"b": true, "x": 0.5, "y": 1}\n' * 4
-        + '{"b": false, "x": 2, "y": 0}\n' * 4
-        + '{"b": null, "x": null, "y": 1}\n'
-    )
-    model = treecompile.learn(path, target="y", validation=path)
-    assert model.predict(path).tolist() == [1] * 4 + [0] * 5
-    assert model.evaluate(path).unknown == 0
-    lines = scored_csv(model.program, read_table(path)).splitlines()
-    assert lines[0] == "b,x,y,prediction"
-    assert lines[1] == "true,0.5,1,1"
-    assert lines[5] == "false,2,0,0"
-    assert lines[9] == ",,1,0"

@@ -56,23 +56,8 @@ def test_many_categories_are_checked_within_the_memory() -> None:
     assert not result.undecided
 
 
-def test_findings_of_each_kind_are_listed_up_to_a_number() -> None:
-    rules = "\n".join(["IF x > 3 THEN a"] * 30)
-    result = check(written(f"FEATURE x NUMERIC\n{rules}"), listed=5)
-    assert result.counts[Fault.SHADOWED] == 29
-    faults = [finding.fault for finding in result.findings]
-    assert faults.count(Fault.SHADOWED) == faults.count(Fault.OVERLAP) == 5
-
-
 @pytest.mark.parametrize("budget", [1, 20])
 def test_a_spent_budget_ends_the_check(budget: int) -> None:
     rules = "\n".join(f"IF {n} < x <= {n + 1} THEN b" for n in range(200))
     result = check(written(f"FEATURE x NUMERIC\n{rules}"), budget=budget)
     assert any("overlap" in question for question in result.undecided)
-
-
-def test_a_list_with_only_a_default() -> None:
-    program = loads("TARGET y IN {a} OTHERWISE a")
-    result = check(program)
-    assert result.counts[Fault.INCOMPLETE] == 1
-    assert diff(program, program).same

@@ -14,7 +14,6 @@ from click.testing import CliRunner
 
 import treecompile
 from treecompile.cli import main
-from treecompile.model.errors import OptionError
 from treecompile.model.ir import Leaf, Moments, Split, Tree
 
 INF, LARGEST = math.inf, sys.float_info.max
@@ -107,12 +106,6 @@ def test_infinite_values_are_cut_off_at_finite_thresholds(
         assert model.verify(model.emit(to)).passed
 
 
-@pytest.mark.parametrize("algorithm", ["cart", "c45"])
-def test_no_finite_threshold_is_between_these(algorithm: str) -> None:
-    frame = pd.DataFrame({"x": [-INF] * 4 + [-LARGEST] * 4, "y": list("nnnnpppp")})
-    assert len(tree_of(frame, algorithm=algorithm).nodes) == 1
-
-
 # --- what cannot be asked -------------------------------------------------------------
 
 DATA = "size,kind,y\n1.5,a,n\n2,b,p\n3,c,p\n"
@@ -170,35 +163,3 @@ def test_one_line_says_what_is_wrong(
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
     assert not out.exists()
-
-
-@pytest.mark.parametrize("cost", ["0", "-1", "inf", "nan", "much"])
-def test_costs_that_are_none(cost: str, tmp_path: Path) -> None:
-    data, costs, out = (tmp_path / name for name in ("data.csv", "costs.csv", "m.json"))
-    data.write_text(DATA, encoding="utf-8")
-    costs.write_text(f"size,{cost}\n", encoding="utf-8")
-    given = ["learn", str(data), "--target", "y", "-q", "-o", str(out)]
-    result = CliRunner().invoke(main, [*given, "--costs", str(costs)])
-    assert result.exit_code == 2
-    assert "--costs" in result.stderr
-    assert len(result.stderr.strip().splitlines()) == 1
-    assert not out.exists()
-
-
-@ALGORITHMS
-def test_more_categories_than_anyone_reads_are_refused(algorithm: str) -> None:
-    values = [f"c{n}" for n in range(10_001)]
-    frame = pd.DataFrame({"c": values * 2, "y": list("np") * len(values)})
-    with pytest.raises(
-        Exception, match="it has 10,001 categories, and 10,000 is the maximum"
-    ):
-        treecompile.learn(frame, target="y", algorithm=algorithm, categorical="c")
-
-
-def test_id3_with_as_many_categories_as_there_may_be() -> None:
-    values = [f"c{n}" for n in range(10_000)]
-    frame = pd.DataFrame({"c": values * 2, "y": list("np") * len(values)})
-    tree = tree_of(frame, algorithm="id3")
-    assert len(tree.nodes) == 10_001
-    with pytest.raises(OptionError):
-        tree_of(frame, algorithm="id3", criterion="gain")

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
-from math import inf
 from pathlib import Path
-from random import Random
 
 import pytest
 from hypothesis import given
@@ -16,14 +13,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from tests.support.random_models import large_tree, random_row
-from tests.support.samples import TENNIS, stump
-from treecompile import learn
+from tests.support.samples import stump
 from treecompile.emit.lowering import CompilerInput
 from treecompile.emit.markdown import md
-from treecompile.emit.markdown.groups import groups_of_tree
 from treecompile.emit.markdown.lower import lower
-from treecompile.emit.markdown.sections import fenced
 from treecompile.emit.options import EmitOptions, Entry, read_glossary
 from treecompile.emit.targets import read_target
 from treecompile.emit.templates import render
@@ -41,7 +34,6 @@ from treecompile.model.ir import (
     Moments,
     Op,
     Program,
-    Row,
     Rule,
     RuleSet,
     Split,
@@ -50,9 +42,6 @@ from treecompile.model.ir import (
     ValueQuality,
     ValueType,
 )
-from treecompile.model.semantics import holds
-from treecompile.model.words import Rounding
-from treecompile.rules.extract import flatten, merged_tests
 
 SHA256 = "0123456789abcdef" * 4
 MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
@@ -115,35 +104,6 @@ def weather(
         na_values=("?",),
         body=tree,
         training=training,
-    )
-
-
-def numeric(leaves: int = 3) -> Program:
-    """A chain of thresholds downwards on one column, whose last leaf takes the rest."""
-    nodes: list[Split | Leaf] = []
-    for step in range(leaves - 1):
-        where, edge = 2 * step, float(leaves - step) + 0.5
-        below = Condition(0, Op.LE, edge, True)
-        above = Condition(0, Op.GT, edge, False)
-        stats = ClassCounts((float(leaves - step), 0.0))
-        nodes.append(
-            Split(
-                (Branch(above, where + 1, 1.0), Branch(below, where + 2, 1.0)),
-                stats,
-                0.1,
-            )
-        )
-        nodes.append(Leaf(0, ClassCounts((1.0, 0.0)), 1.0))
-    nodes.append(Leaf(0, ClassCounts((1.0, 0.0)), 1.0))
-    tree = Tree(
-        (Feature("petal_length", Kind.NUMERIC, ValueType.FLOAT),), (0, 1), tuple(nodes)
-    )
-    columns = (ColumnSummary(2, 1.0, 6.9),)
-    return Program(
-        target="species",
-        algorithm="cart",
-        body=tree,
-        training=Training("", leaves, columns),
     )
 
 
@@ -213,7 +173,7 @@ def rule_list() -> Program:
     )
 
 
-PROGRAMS = [weather(), numeric(), numeric(40), regression(), rule_list()]
+PROGRAMS = [weather(), regression(), rule_list()]
 
 
 # ---------------------------------------------------------------- reading it back
@@ -317,74 +277,6 @@ def test_tree_of_categories() -> None:
     assert "no default is ever used" in text
 
 
-def test_tables_of_a_tree() -> None:
-    made = tables(document(weather()))
-    distribution, training, validation, features, _, first, *_ = made
-    assert distribution == [
-        ["play", "Cases", "Share"],
-        ["no", "5", "35.7 %"],
-        ["yes", "9", "64.3 %"],
-    ]
-    assert training == [
-        ["Actual", "Predicted no", "Predicted yes", "Right"],
-        ["no", "4", "1", "4 of 5 (80.0 %)"],
-        ["yes", "1", "8", "8 of 9 (88.9 %)"],
-    ]
-    assert validation[1] == ["no", "2", "1", "2 of 3 (66.7 %)"]
-    assert features[1:] == [
-        ["outlook", "categorical", "sunny, cloudy, rainy", "1", "VARCHAR", "yes"],
-        ["windy", "categorical", "false, true", "0", "BOOLEAN", "no"],
-    ]
-    assert first == [
-        ["Coverage", "Confidence", "Lift", "Cases by answer"],
-        ["5 of 14 cases (35.7 %)", "4 of 5 cases (80.0 %)", "2.24", "no: 4, yes: 1"],
-    ]
-
-
-def test_picture() -> None:
-    lines = document(weather()).split("```mermaid\n")[1].split("\n```")[0]
-    assert lines.splitlines() == [
-        "flowchart TD",
-        '    n0("outlook")',
-        '    n0 -->|"= sunny"| n1',
-        '    n0 -->|"= cloudy (or any other, or missing)"| n2',
-        '    n0 -->|"= rainy"| n3',
-        '    n1["no<br>R1, 4 of 5 cases"]',
-        '    n2["yes<br>R2, 8 of 9 cases"]',
-        '    n3["yes<br>R3, no case"]',
-    ]
-
-
-@pytest.mark.parametrize(("leaves", "drawn"), [(32, True), (33, False)])
-def test_picture_of_small_trees_only(leaves: int, drawn: bool) -> None:
-    text = document(numeric(leaves))
-    assert ("```mermaid" in text) == drawn
-    assert (f"With {leaves} leaves the tree is too large" in text) != drawn
-
-
-def test_picture_stays_within_what_mermaid_draws() -> None:
-    text = document(weather(feature="x" * 60_000))
-    assert "```mermaid" not in text
-    assert "too long for a picture" in text
-
-
-def test_deep_tree_does_not_recurse() -> None:
-    text = document(numeric(1500))
-    assert "| R1500 | petal_length ≤ 2.5 | 0 | petal_length |" in text
-    assert "\nR1500: IF petal_length <= 2.5 (or missing) THEN 0 " in text
-
-
-def test_merged_bounds_and_missing_numbers() -> None:
-    text = document(numeric())
-    assert "| petal_length > 3.5 | no |\n\nthen" in text
-    assert "| 2.5 < petal_length ≤ 3.5 | no |\n\nthen" in text
-    assert "| petal_length ≤ 2.5 | yes |\n\nthen" in text
-    assert "a table in memory, 3 rows" in text
-    assert "The quality of the rules was not measured." in text
-    row = ["petal_length", "numeric", "1 to 6.9", "2", "DOUBLE PRECISION", "yes"]
-    assert tables(text)[1][1] == row
-
-
 def test_regression() -> None:
     text = document(regression())
     assert "predicts **price**, a number." in text
@@ -424,38 +316,6 @@ def test_rule_list_keeps_its_order() -> None:
     assert "## Picture" not in text
 
 
-def test_rule_list_of_unknown_training() -> None:
-    text = document(replace(rule_list(), training=None))
-    assert "is not recorded." in text
-    assert "Lift |" not in text
-    assert tables(text)[-1][1][0] == "3 cases"
-
-
-def test_one_leaf() -> None:
-    body = Tree((), ("a", "b"), (Leaf("a", ClassCounts((2.0, 1.0)), 3.0),))
-    text = document(Program(target="t", algorithm="cart", body=body))
-    assert "It uses no column." in text
-    assert "Always **t = a**." in text
-
-
-def test_tests_for_missing_alone() -> None:
-    program = numeric()
-    assert isinstance(program.body, Tree)
-    root = program.body.nodes[0]
-    assert isinstance(root, Split)
-    split = replace(
-        root,
-        branches=(
-            replace(root.branches[0], when=Condition(0, Op.GT, inf, True)),
-            replace(root.branches[1], when=Condition(0, Op.LE, inf, False)),
-        ),
-    )
-    body = replace(program.body, nodes=(split, *program.body.nodes[1:]))
-    text = document(replace(program, body=body))
-    assert "| petal_length is missing | yes |\n" in text
-    assert 'n0 -->|"is known"| n2' in text
-
-
 def test_rules_that_cannot_apply_are_named() -> None:
     program = rule_list()
     assert isinstance(program.body, RuleSet)
@@ -465,79 +325,7 @@ def test_rules_that_cannot_apply_are_named() -> None:
     assert "Left out, because no case can meet them: R7." in text
 
 
-def test_long_lists_of_categories_are_cut() -> None:
-    many = tuple(f"c{i:02}" for i in range(40))
-    feature = Feature("code", Kind.CATEGORICAL, ValueType.STR, many)
-    body = Tree((feature,), ("a",), (Leaf("a", ClassCounts((1.0,)), 1.0),))
-    text = document(Program(target="t", algorithm="id3", body=body))
-    assert "c10, c11 and 28 more |" in text
-    assert "c12" not in text.partition("## The rules as source")[0]
-
-
 # ---------------------------------------------------------------- many rules
-
-
-def grown(leaves: int) -> Program:
-    return Program("y", "cart", large_tree(leaves, seed=3))
-
-
-@pytest.mark.parametrize("leaves", [30, 60, 500])
-def test_many_rules_are_grouped(leaves: int) -> None:
-    program = grown(leaves)
-    assert isinstance(program.body, Tree)
-    rules = flatten(program.body)
-    text = document(program)
-    made = tables(text)
-    heads = [rows for rows in made if rows[0][:2] == ["Rule", "If"]]
-    told = [row[0] for rows in heads for row in rows[1:]]
-    assert told == [rule.id for rule in rules.rules]  # each once, in order
-    assert max(len(rows) for rows in heads) <= 26
-    contents = next(rows for rows in made if rows[0][0] == "Rules")[1:]
-    titles = [title for title in headings(text) if re.match(r"R\d+( to |$)", title)]
-    assert [row[0] for row in contents] == titles
-    links = re.findall(r"\]\(#([\w-]+)\)", text)
-    assert links == [title.lower().replace(" ", "-") for title in titles]
-
-
-def test_a_row_and_its_group_say_the_whole_rule() -> None:
-    program = grown(120)
-    assert isinstance(program.body, Tree)
-    rules = flatten(program.body)
-    parts = groups_of_tree(program.body, merged_tests(program.body), rules.rules, 25)
-    assert sum(len(part.rules) for part in parts) == len(rules.rules)
-    assert all(part.common for part in parts)
-    random = Random(0)
-    for part in parts:
-        for rule in part.rules:
-            shared = set(words.by_feature(part.common))
-            groups = words.by_feature(rule.conditions)
-            rest = [c for group in groups if group not in shared for c in group]
-            for _ in range(20):
-                row = random_row(random, program.body)
-                assert meets([*part.common, *rest], rules, row) == meets(
-                    rule.conditions, rules, row
-                )
-
-
-def meets(conditions: Sequence[Condition], rules: RuleSet, row: Row) -> bool:
-    return all(holds(c, rules.features[c.feature], row[c.feature]) for c in conditions)
-
-
-def test_a_chain_is_grouped_too() -> None:
-    text = document(numeric(1500))
-    titles = [title for title in headings(text) if " to " in title]
-    assert 60 <= len(titles) <= 61
-
-
-def test_a_long_list_is_cut_into_parts() -> None:
-    program = rule_list()
-    assert isinstance(program.body, RuleSet)
-    first = program.body.rules[0]
-    rules = tuple(replace(first, id=f"N{i}") for i in range(60))
-    text = document(replace(program, body=replace(program.body, rules=rules)))
-    titles = [title for title in headings(text) if title.startswith("Rules ")]
-    assert titles[1:] == ["Rules 1 to 25", "Rules 26 to 50", "Rules 51 to 60"]
-    assert "| 26 | N25 | 3 < x ≤ 7.25 and color in {red, blue} | good |" in text
 
 
 def test_long_thresholds_are_rounded_and_exact() -> None:
@@ -549,34 +337,6 @@ def test_long_thresholds_are_rounded_and_exact() -> None:
     assert "Long numbers are rounded here; the rules as source are exact." in text
     assert "R1: IF x <= 0.30000000000000004 THEN low" in text
     assert "rounded" not in document(stump(0.125))
-
-
-def test_rounding_keeps_thresholds_apart() -> None:
-    def shown(*values: float) -> list[str]:
-        rounding = Rounding(Condition(0, Op.LE, v, False) for v in values)
-        return [rounding.figure(0)(value) for value in values]
-
-    assert shown(1.2345678912, 7.5) == ["1.235", "7.5"]
-    assert shown(1.2345678912, 1.2347) == ["1.2346", "1.2347"]
-    assert shown(1.2345678912, 1.2345678913) == ["1.2345678912", "1.2345678913"]
-    assert shown(12345678.0, 1e300, 123456789.0) == ["12345678", "1e+300", "123500000"]
-
-
-def test_no_text_ends_the_block() -> None:
-    text = "FEATURE `a`\n````\n"
-    (token,) = MARKDOWN.parse(fenced(text))
-    assert (token.type, token.info, token.content) == ("fence", "rules", text)
-    assert fenced("x\n") == "```rules\nx\n```"
-
-
-def test_rules_by_hand() -> None:
-    program = replace(rule_list(), algorithm="rules", training=None)
-    assert isinstance(program.body, RuleSet)
-    rules = (replace(program.body.rules[0], stats=ClassCounts((0.0, 1.0)), weight=0.0),)
-    text = document(replace(program, body=replace(program.body, rules=rules)))
-    assert "It was compiled from 1 rule written as text" in text
-    assert "it was written or edited by hand" in text
-    assert "not recorded" in text
 
 
 def test_glossary() -> None:
@@ -729,27 +489,9 @@ def test_any_name_is_shown_as_it_is(text: str) -> None:
     assert [seen for _, seen in inlines(head)] == [shown, shown, shown, "b", shown, "c"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["sepal length", "sepal_length", "max_x_2", "7.5 mg/dl", "C4.5", "naïve", "50%"],
-)
-def test_ordinary_words_stay_readable(text: str) -> None:
-    assert md.name(text) == text
-
-
 @given(st.text())
 def test_mermaid_labels_hold_no_syntax(text: str) -> None:
     label = md.in_mermaid(words.name(text))
     entities = re.compile(r"#(\d+);")
     assert not re.search(r"[^\w ,()=≤.-]", entities.sub("", label))
     assert entities.sub(lambda m: chr(int(m[1])), label) == words.name(text)
-
-
-def test_cases_that_pruned_the_tree_are_called_so() -> None:
-    model = learn(TENNIS, target="play", prune="reduced-error", validation_fraction=0.3)
-    assert (
-        "### Validation data, which also pruned the tree: expect less on new rows\n"
-        in model.emit("markdown")
-    )
-    model = learn(TENNIS, target="play", validation_fraction=0.3)
-    assert "### Validation data\n" in model.emit("markdown")

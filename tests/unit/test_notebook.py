@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from html.parser import HTMLParser
 from random import Random
 from typing import Any
@@ -15,8 +14,7 @@ import treecompile
 from tests.support.random_models import random_program, random_row
 from tests.support.rule_lists import flatten
 from tests.support.samples import ROOT, every_type
-from treecompile import Model, OptionError
-from treecompile.model.display import Display, DisplayTable, html
+from treecompile import Model
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import decider, predict, probabilities
 
@@ -126,42 +124,6 @@ def test_a_notebook_shows_a_result(results: dict[str, Any], kind: str) -> None:
     assert not [style for style in page.styles if "background" in style]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_terminal_shows_a_result_in_a_few_lines(
-    results: dict[str, Any], kind: str
-) -> None:
-    lines = repr(results[kind]).splitlines()
-    assert 1 <= len(lines) <= 10
-    assert str(results[kind]) == repr(results[kind])
-    assert "ClassQuality(" not in repr(results[kind])
-
-
-def test_what_the_results_say(results: dict[str, Any]) -> None:
-    evaluation = results["evaluation"]
-    right = sum(row[n] for n, row in enumerate(evaluation.quality.confusion))
-    assert f"accuracy: {right} of 24 rows" in repr(evaluation)
-    assert HOSTILE in Reader(evaluation._repr_html_()).text.replace('\\"', '"')
-    assert repr(results["no diff"]) == "the models decide the same everywhere"
-    count = len(results["diff"].regions)
-    assert f"differently in {count} region" in repr(results["diff"])
-    assert repr(results["report"]).startswith("verified the artefact on python")
-    assert repr(results["report of a fault"]).startswith("NOT verified")
-    assert "nothing found" in repr(results["check of a tree"])
-    built = results["built"]
-    assert "wrote " in repr(built)
-    assert "predict.py" in repr(built)
-    assert "<svg" in built._repr_html_()
-    assert "nothing was written" in repr(replace(built, paths={}))
-
-
-def test_a_long_table_is_cut() -> None:
-    rows = [[str(n), "<b>"] for n in range(50)]
-    page = Reader(html(Display(["a < b"], [DisplayTable("many", ["n", "x"], rows)])))
-    assert "and 30 more" in page.text
-    assert "b" not in page.tags
-    assert page.text.startswith("a < b")
-
-
 # ---------------------------------------------------------------- explanations
 
 
@@ -193,8 +155,3 @@ def test_an_explanation_in_words() -> None:
     )
     assert found.probabilities == {"no": 1.0, "yes": 0.0}
     assert "<svg" in found._repr_html_()
-
-
-def test_the_options_of_a_picture_are_checked() -> None:
-    with pytest.raises(OptionError, match="expected down or right"):
-        Model(every_type()).draw(layout="sideways")

@@ -22,7 +22,7 @@ from treecompile.cli import main
 from treecompile.cli.options import help_of
 from treecompile.emit.options import EmitOptions
 from treecompile.learning.options import LearnOptions
-from treecompile.model.options import Option, options_of
+from treecompile.model.options import Option
 from treecompile.tables.options import DataOptions
 
 LEARNING = keywords_of(DataOptions, LearnOptions)
@@ -74,39 +74,6 @@ def test_python_has_every_declared_option(
         assert parameter.annotation == types[keyword]
         if not isinstance(each.default, (tuple, type(parameter.empty))):
             assert parameter.default == each.default
-
-
-# Shapes of Python that become tuples are checked where they are used.
-PLAIN = [
-    (kind, name, each)
-    for kind in (DataOptions, LearnOptions, EmitOptions)
-    for name, each in options_of(kind).items()
-    if isinstance(each.default, (str, int, float, type(None)))
-]
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "option"),
-    PLAIN,
-    ids=[f"{kind.__name__}-{name}" for kind, name, _ in PLAIN],
-)
-def test_the_types_of_keywords_are_those_declared(
-    kind: type, name: str, option: Option
-) -> None:
-    types = get_type_hints(EmitKeywords if kind is EmitOptions else LearnKeywords)
-    if name == "templates":  # a path
-        return
-    assert types[option.keyword] == option.type
-
-
-def test_a_default_is_what_its_own_check_accepts() -> None:
-    for each in (*LEARNING.values(), *EMITTING.values()):
-        if each.accepts and each.default is not None:
-            assert each.accepts(each.default)
-        if each.choices and each.default is not None:
-            assert each.default in each.choices
-        assert each.help.endswith(".")
-        assert each.help.count("`") % 2 == 0
 
 
 # ---------------------------------------------------------------- learning
@@ -225,11 +192,3 @@ def test_a_target_of_ones_own_takes_the_options_of_its_lowering(
         model.emit("./sql", glossary="glossary.csv")
     with pytest.raises(OptionError, match="dialect is for sql, not ./python"):
         model.emit("./python", dialect="duckdb")
-
-
-def test_threads_are_not_part_of_a_model(tmp_path: Path) -> None:
-    paths = [tmp_path / "one.json", tmp_path / "two.json"]
-    for path, threads in zip(paths, ("1", "3"), strict=True):
-        good("learn", TENNIS, "--target", "play", "--threads", threads, "-o", path)
-    assert paths[0].read_bytes() == paths[1].read_bytes()
-    assert b"threads" not in paths[0].read_bytes()

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import codecs
-import csv
-import subprocess
 import sys
 from decimal import Decimal
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from treecompile.model.errors import DataError
-from treecompile.model.files import read_bytes
 from treecompile.tables.raw import RawTable
 from treecompile.tables.read import read_table
 
@@ -66,17 +62,6 @@ def test_tsv_and_suffix_in_capitals(tmp_path: Path) -> None:
     assert cells(table) == {"a": ["1,5"], "b": ["x"]}
 
 
-def test_the_limit_of_csv_is_left_as_it_was(tmp_path: Path) -> None:
-    before = csv.field_size_limit(10)
-    try:
-        assert cells(read_table(write(tmp_path, b"a\n" + b"1" * 99)))["a"] == ["1" * 99]
-        with pytest.raises(DataError):
-            read_table(write(tmp_path, b'a\n"1\n'))
-        assert csv.field_size_limit() == 10
-    finally:
-        csv.field_size_limit(before)
-
-
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -122,36 +107,12 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
         read_table("")
 
 
-def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("builtins.open", refuse)  # the tests may run as root
-    with pytest.raises(DataError, match="cannot read .*: Permission denied"):
-        read_table(str(tmp_path / "data.csv"))
-
-
-def test_what_is_no_table() -> None:
-    with pytest.raises(DataError, match="not list"):
-        read_table([1, 2])  # type: ignore[arg-type]
-
-
 def test_an_absent_column_names_the_nearest(tmp_path: Path) -> None:
     table = read_table(write(tmp_path, b"outlook,windy\n1,2\n"))
     with pytest.raises(DataError, match="'outlok': did you mean 'outlook'[?]"):
         table.column("outlok")
     with pytest.raises(DataError, match="'zzz': the columns are 'outlook', 'windy'$"):
         table.column("zzz")
-
-
-def test_a_frame_keeps_its_columns() -> None:
-    frame = pd.DataFrame({"a": [1, 2], 7: ["x", None]}, index=[5, 5])
-    table = read_table(frame)
-    assert table.names == ("a", "7")
-    assert not table.text
-    assert table.source == ""
-    assert table.rows == 2
-    assert np.shares_memory(np.asarray(table.column("a")), np.asarray(frame["a"]))
 
 
 @pytest.mark.parametrize(
@@ -209,31 +170,3 @@ def test_parquet_without_pyarrow(
     path = write(tmp_path, b"PAR1", "data.parquet")
     with pytest.raises(DataError, match=r"pip install 'treecompile\[parquet\]'"):
         read_table(path)
-
-
-def test_csv_does_without_pandas(tmp_path: Path) -> None:
-    path = write(tmp_path, b"a,b\n1,x\n2,y\n")
-    script = (
-        "import sys\n"
-        "from treecompile.tables.dataset import make_dataset\n"
-        "from treecompile.tables.options import DataOptions\n"
-        "from treecompile.tables.read import read_table\n"
-        f"make_dataset(read_table({str(path)!r}), DataOptions('b'))\n"
-        "assert 'pandas' not in sys.modules\n"
-    )
-    root = Path(__file__).parents[2]
-    subprocess.run([sys.executable, "-c", script], cwd=root, check=True)
-
-
-def test_a_huge_value_is_cut_in_a_message() -> None:
-    error = DataError(f"line 3: {'x' * 10_000_000!r} is no number: correct it")
-    assert len(str(error)) < 1100
-    assert str(error).startswith("line 3: 'xxx")
-    assert str(error).endswith("xxx' is no number: correct it")
-    assert " [9,999,0" in str(error)
-    assert " characters left out] xxx" in str(error)
-
-
-def test_a_file_that_never_ends_is_refused() -> None:
-    with pytest.raises(DataError, match=r"/dev/zero.* too large: more than 5,000"):
-        read_bytes("/dev/zero", DataError, most=5000)

@@ -5,20 +5,12 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from treecompile.emit.targets import read_target
-from treecompile.emit.templates import render
-from treecompile.model.errors import TargetError, TreecompileError
+from treecompile.model.errors import TreecompileError
 from treecompile.model.files import write_text, write_texts
-
-
-@dataclass(frozen=True)
-class Nothing:
-    """What a lowering would return that fills no place."""
 
 
 def listing(folder: Path) -> list[str]:
@@ -27,15 +19,6 @@ def listing(folder: Path) -> list[str]:
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
-
-
-def test_text_is_written_as_it_is(tmp_path: Path) -> None:
-    path = tmp_path / "new" / "folder" / "out.txt"
-    write_text(path, "ä\r\n\0\n日本")
-    assert path.read_bytes() == "ä\r\n\0\n日本".encode()
-    write_text(path, "")
-    assert path.read_bytes() == b""
-    assert listing(path.parent) == ["out.txt"]
 
 
 @pytest.mark.parametrize(("umask", "expected"), [(0o022, 0o644), (0o077, 0o600)])
@@ -50,12 +33,6 @@ def test_permissions_are_those_of_any_new_file(
         os.umask(before)
     assert mode(tmp_path / "out") == expected
     assert left == umask
-
-
-def test_a_long_name_is_written(tmp_path: Path) -> None:
-    path = tmp_path / ("ü" * 120)
-    write_text(path, "x")
-    assert path.read_text() == "x"
 
 
 def fail_with(error: BaseException) -> Callable[..., None]:
@@ -91,24 +68,11 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(
     assert listing(tmp_path) == ["out"]
 
 
-def test_text_that_cannot_be_encoded_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises((TreecompileError, UnicodeEncodeError)):
-        write_text(tmp_path / "out", "x" * 100_000 + "\ud800")
-    assert listing(tmp_path) == []
-
-
 def test_a_folder_is_not_overwritten(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     with pytest.raises(TreecompileError, match=r"cannot write .*out: Is a directory"):
         write_text(tmp_path / "out", "x")
     assert listing(tmp_path) == ["out"]
-
-
-def test_a_file_in_the_way_of_a_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("old")
-    with pytest.raises(TreecompileError, match=r"cannot write .*file/out: "):
-        write_text(tmp_path / "file" / "out", "x")
-    assert (tmp_path / "file").read_text() == "old"
 
 
 def test_several_files_are_written_together_or_not_at_all(tmp_path: Path) -> None:
@@ -144,10 +108,3 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
         assert os.read(reader, 9) == b"x"
     finally:
         os.close(reader)
-
-
-def test_what_a_template_misses_is_an_error() -> None:
-    with pytest.raises(
-        TargetError, match=r"query.sql.jinja, line 1: 'header' is undef"
-    ):
-        render(read_target("sql"), Nothing())

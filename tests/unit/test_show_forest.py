@@ -6,13 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
-from tests.support.commands import good, process, run
+from tests.support.commands import good, run
 from tests.support.forests import random_forest
-from tests.support.samples import TENNIS
 from treecompile.inspect.importance import importances
 from treecompile.inspect.show_forest import show_forest, show_tree
 from treecompile.model import ir
@@ -96,11 +94,6 @@ def test_a_forest_and_its_trees(path: Path) -> None:
     assert both == last + SHOWN[SHOWN.index("\nimportance") :]
 
 
-def test_in_a_terminal_without_such_characters(path: Path) -> None:
-    done = process("show", path, env={"PYTHONIOENCODING": "ascii"})
-    assert "  colour  0.2500  ########\n" in done.stdout
-
-
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
@@ -117,22 +110,6 @@ def test_what_does_not_apply(path: Path, flags: tuple[str, ...], message: str) -
     assert message in result.stderr
 
 
-def test_a_tree_has_no_numbered_trees(tmp_path: Path) -> None:
-    out = tmp_path / "tree.json"
-    good("learn", TENNIS, "--target", "play", "-o", out, "-q")
-    result = run("show", out, "--tree", "1")
-    assert result.exit_code == 2
-    assert "--tree is for forests, and this is one tree or rules" in result.stderr
-    for command in (("diff", out, "forest.json"), ("diff", "forest.json", out)):
-        (tmp_path / "forest.json").write_text(dumps(PROGRAM))
-        arguments = [tmp_path / each for each in command[1:]]
-        result = run("diff", *arguments)
-        assert result.exit_code == 2
-        assert "diff needs one tree or rules, and the model is a forest" in (
-            result.stderr
-        )
-
-
 @pytest.mark.parametrize(
     ("name", "command"), [("draw", ("show", "--svg", "-")), ("check", ("check",))]
 )
@@ -145,44 +122,6 @@ def test_commands_that_need_one_tree(
         result.stderr
     )
     assert "learn one tree from its answers" in result.stderr
-
-
-def test_many_features_are_cut_short() -> None:
-    features = tuple(replace(X, name=f"x{n}") for n in range(15))
-    members = tuple(
-        member(
-            features,
-            (0,),
-            [
-                SplitNode(ir.Condition(n, ir.Op.LE, 0.0, missing=True), 1, 2),
-                LeafNode((0.0,)),
-                LeafNode((1.0,)),
-            ],
-        )
-        for n in range(15)
-    )
-    program = ir.ForestProgram("y", "mean", ir.Forest(features, (), members, (0.0,)))
-    text = show_forest(program)
-    assert "as shares of the number of splits:" in text
-    assert text.endswith("  and 5 more: --importance lists them")
-    assert text.count("0.0667") == 10
-    assert show_forest(program, is_whole=True).count("0.0667") == 15
-    assert importances(program) == {f"x{n}": pytest.approx(1 / 15) for n in range(15)}
-
-
-def test_several_outputs() -> None:
-    leaves: Any = [
-        SplitNode(ir.Condition(0, ir.Op.LE, 1.0, missing=False), 1, 2),
-        LeafNode((0.5, 0.25, 0.0)),
-        LeafNode((0.0, -1.0, 1.0)),
-    ]
-    tree = member((X,), (0, 1, 2), leaves)
-    body = ir.Forest((X,), ("a", "b", "c d*"), (tree,), (0.0,) * 3)
-    text = show_tree(ir.ForestProgram("y", "mean", body), 1)
-    assert text.splitlines()[1:] == [
-        '├─ x <= 1 -> +0.5 for a, +0.25 for b, +0 for "c d*"  (leaf 1)',
-        '└─ x > 1 (or missing) -> +0 for a, -1 for b, +1 for "c d*"  (leaf 2)',
-    ]
 
 
 def test_the_report(tmp_path: Path) -> None:

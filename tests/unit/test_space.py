@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import inf, nextafter
 
 import pytest
 
 from treecompile.model.ir import (
-    Branch,
     ClassCounts,
     ColumnSummary,
     Condition,
     Feature,
     Kind,
-    Leaf,
     Op,
     Rule,
     RuleSet,
-    Split,
-    Tree,
     Value,
     ValueType,
 )
-from treecompile.model.semantics import decider, holds, negate
-from treecompile.regions.region import at, everything
-from treecompile.regions.space import Space, example, unseen
+from treecompile.model.semantics import decider, holds
+from treecompile.regions.space import Space, example
 
 X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
 COLOUR = Feature("colour", Kind.CATEGORICAL, ValueType.STR, ("red", "blue"))
 SIZE = Feature("size", Kind.ORDINAL, ValueType.STR, ("S", "M", "L"))
-FLAG = Feature("flag", Kind.CATEGORICAL, ValueType.BOOL, (False, True))
 STATS = ClassCounts((1.0, 1.0))
 BIG = 1.7976931348623157e308
 
@@ -98,18 +91,6 @@ def test_a_known_value_is_shown_if_there_is_one(
     assert holds(test, feature, shown)
 
 
-def test_an_unseen_value_is_none_of_the_known() -> None:
-    taken = Feature("c", Kind.CATEGORICAL, ValueType.STR, ("unseen", "unseen_"))
-    assert unseen(taken) == "unseen__"
-    codes = Feature("c", Kind.CATEGORICAL, ValueType.INT, (0, 2, 1, 4))
-    assert unseen(codes) == 3
-    assert unseen(FLAG) is None
-    for known in (False, True):
-        half = Feature("c", Kind.CATEGORICAL, ValueType.BOOL, (known,))
-        assert unseen(half) is (not known)
-    assert unseen(X) is None
-
-
 def test_the_example_reaches_the_first_rule_that_a_row_can_reach() -> None:
     never = (Condition(0, Op.GT, 5.0, False), Condition(0, Op.LE, 4.0, False))
     first = (Condition(0, Op.GT, 7.0, True), Condition(1, Op.IN, ("blue",), False))
@@ -124,34 +105,3 @@ def test_the_example_reaches_the_first_rule_that_a_row_can_reach() -> None:
     assert decider(body, example(body)) == 1
     empty = RuleSet((X, COLOUR), ("no", "yes"), rules[:1], default)
     assert example(empty) == (0.0, "red")
-
-
-def test_the_example_of_a_tree_is_in_its_first_leaf() -> None:
-    above = Condition(0, Op.GT, 7.0, missing=False)
-    branches = (Branch(above, 2, 1.0), Branch(negate(above), 1, 1.0))
-    leaves = (Leaf("no", STATS, 1.0), Leaf("yes", STATS, 1.0))
-    tree = Tree((X, FLAG), ("no", "yes"), (Split(branches, STATS, 0.0), *leaves))
-    row = example(tree, (usual(0.0, 10.0), usual(None, None)))
-    assert row == (8.0, False)
-    assert decider(tree, row) == 2
-
-
-def test_an_ordinal_feature_without_categories_has_an_unseen_value() -> None:
-    none = replace(SIZE, categories=())
-    tree = Tree((none, SIZE), ("no", "yes"), (Leaf("no", STATS, 1.0),))
-    assert example(tree) == ("unseen", "S")
-
-
-def test_parts_of_boxes() -> None:
-    space = Space((COLOUR, X, SIZE))
-    box = space.everything
-    red = at("red", COLOUR)
-    assert space.narrow(box, 0, red) == (red, *box[1:])
-    below = Condition(1, Op.LE, 3.0, missing=False)
-    cut = space.cut(box, below)
-    assert cut is not None
-    assert space.conditions(cut) == (below,)
-    assert space.cut(cut, Condition(1, Op.GT, 3.0, missing=True)) is None
-    assert space.inside([below, Condition(1, Op.GT, 3.0, missing=True)]) is None
-    assert space.inside([]) == box == tuple(map(everything, space.features))
-    assert space.conditions(box) == ()

@@ -39,13 +39,6 @@ def test_the_first_line_names_dialect_outputs_and_model() -> None:
     )
 
 
-def test_comments_say_which_rule_decides() -> None:
-    text = emit(every_type(), "sql").text
-    assert "'number' /* R1: 3 of 4 cases */" in text
-    plain = emit(every_type(), "sql", EmitOptions(comments=False)).text
-    assert "/*" not in plain
-
-
 # ---------------------------------------------------------------- dbt
 
 
@@ -150,24 +143,3 @@ def test_the_probability_of_a_label_by_its_text(labels: tuple[Label, ...]) -> No
         text = shown.get(label, str(label))  # type: ignore[call-overload]
         options = EmitOptions(output="probability", label=text)
         assert f", output probability {place}, " in emit(made, "sql", options).text
-
-
-def test_the_layout_of_a_query_and_of_a_view() -> None:
-    def text(**options: Any) -> str:
-        return emit(stump(0.5), "sql", EmitOptions(comments=False, **options)).text
-
-    assert text(form="select", table="s.t") == """\
-SELECT
-  *,
-  CASE
-    WHEN x <= CAST(0.5 AS REAL) THEN 'low'
-    ELSE 'high'
-  END AS prediction
-FROM s.t;
-"""
-    assert text(form="view", table="t").startswith("CREATE VIEW predictions AS\nSELECT")
-    oracle = text(dialect="oracle", form="select", table="t")
-    assert oracle.startswith("SELECT\n  t.*,\n")
-    both = text(form="select", table="t", output="rule,label")
-    assert "  END AS rule,\n  CASE\n" in both
-    assert both.endswith("  END AS prediction\nFROM t;\n")

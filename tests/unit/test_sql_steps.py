@@ -87,16 +87,6 @@ def forest(name: str) -> ForestProgram:
     return ForestProgram("y", "a stump", body)
 
 
-@pytest.mark.parametrize(
-    ("name", "helper"),
-    [("x", "tc_x"), ("X y", "tc_x_y"), ("TC_x", "tc_tc_tc_x"), ("order", "tc_order")],
-)
-def test_helpers_have_names_that_no_feature_has(name: str, helper: str) -> None:
-    text = emit(forest(name), "sql", QUERY).text
-    assert f" AS {helper}\n" in text
-    assert f"* EXCLUDE ({helper}, " in text
-
-
 @pytest.mark.parametrize("table", ["typed", "sums_0", 'main."Typed"', "typed_"])
 def test_a_table_may_be_called_like_a_stage(table: str) -> None:
     program = forest("x")

@@ -13,12 +13,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from tests.support.rule_lists import flatten
 from tests.support.samples import NUMBER, balanced, chain, every_type, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.sql.dialect import dialect_names, read_dialect
-from treecompile.emit.sql.text import ConditionWriter
 from treecompile.emit.targets import templates_folder
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.ir import (
@@ -99,12 +96,6 @@ def answers(
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("make", [every_type, lambda: flatten(every_type())])
-def test_an_expression_gives_the_label(engine: str, make: Any) -> None:
-    assert answers(engine, make(), DECLARED, ROWS) == ANSWERS
-
-
-@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("table", ["t", "main.t", '"odd.name; --"', 'main."say ""x"""'])
 def test_a_select_and_a_view_add_a_column(engine: str, table: str) -> None:
     name = "the view"
@@ -124,22 +115,6 @@ def test_a_select_and_a_view_add_a_column(engine: str, table: str) -> None:
             view = f'"{name}"' if options else "predictions"
             query = f"SELECT prediction FROM {view} ORDER BY n"
             assert [row[0] for row in connection.execute(query).fetchall()] == ANSWERS
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_the_outputs(engine: str) -> None:
-    program = every_type()
-    rules = [f"R{program.body.labels.index(answer) + 1}" for answer in ANSWERS]
-    assert answers(engine, program, DECLARED, ROWS, output="rule") == rules
-    predicted = answers(engine, program, DECLARED, ROWS, output="probability")
-    assert predicted == [0.75 if answer == "number" else 1.0 for answer in ANSWERS]
-    of_one = {"output": "probability", "label": "text"}
-    assert answers(engine, program, DECLARED, ROWS, **of_one) == [
-        {"number": 0.25, "text": 1.0}.get(answer, 0.0) for answer in ANSWERS
-    ]
-    for output, column in (("rule", "rule"), ("probability", "probability")):
-        text = sql(program, engine, form="select", table="t", output=output)
-        assert f"END AS {column}\n" in text
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -164,14 +139,6 @@ def test_boolean_labels_are_booleans_where_there_are_any() -> None:
     assert answers("sqlite", program, columns, rows) == [0, 1]
     labelled = {"output": "probability", "label": "false"}
     assert answers("sqlite", program, columns, rows, **labelled) == [0.75, 0.0]
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_a_column_may_have_another_name(engine: str) -> None:
-    renamed = {"number": 'the "n" `x`', "text": "select"}
-    declared = DECLARED.replace("number", '"the ""n"" `x`"')
-    declared = declared.replace("text TEXT", '"select" TEXT')
-    assert answers(engine, every_type(), declared, ROWS, columns=renamed) == ANSWERS
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -349,12 +316,6 @@ def test_a_name_that_a_database_has_not(dialect: str, name: str, said: str) -> N
     assert sql(on_both(name, "y"), dialect, columns={name: "sound"})
 
 
-@pytest.mark.parametrize("dialect", ["mariadb", "mysql", "oracle", "tsql", "bigquery"])
-def test_the_longest_names_are_taken(dialect: str) -> None:
-    longest = read_dialect(dialect).names.longest
-    assert "x" * longest in sql(on_both("x" * longest, "y"), dialect)
-
-
 FOLDING = ("mariadb", "mysql", "spark", "bigquery", "redshift", "tsql", "trino")
 KEEPING = ("postgres", "clickhouse", "datafusion", "snowflake", "oracle")
 
@@ -402,20 +363,6 @@ def test_what_sql_server_is_given() -> None:
         sql(stump(5e-324), "tsql")
 
 
-def test_long_lists_are_divided_for_oracle() -> None:
-    categories = tuple(f"c{n}" for n in range(2500))
-    feature = Feature("text", Kind.CATEGORICAL, ValueType.STR, categories)
-    dialect = read_dialect("oracle")
-    for op, word, joined in ((Op.IN, "IN", "OR"), (Op.NOT_IN, "NOT IN", "AND")):
-        test = Condition(0, op, categories[:2001], missing=True)
-        body = chain((feature,), (test,), ("a", "b")).body
-        text = ConditionWriter(dialect, body, {0: '"text"'}).text(test)
-        lists = re.findall(rf" {word} \(([^)]*)\)", text)
-        assert [entry.count(",") + 1 for entry in lists] == [1000, 1000, 1]
-        assert text.count(f') {joined} "text" COLLATE BINARY {word} (') == 2
-        assert text.endswith(') OR "text" IS NULL)')
-
-
 def test_an_unknown_dialect_is_told_the_nearest() -> None:
     for wrong, near in (
         ("mysq", "'mysql'"),
@@ -458,18 +405,6 @@ def of_type(answer: Label, feature: Feature, value: Category) -> Program:
 
 
 FLAG = Feature("flag", Kind.CATEGORICAL, ValueType.BOOL, (False, True))
-
-
-@pytest.mark.parametrize("name", dialect_names())
-def test_booleans_and_integers_of_64_bits_are_in_every_dialect(name: str) -> None:
-    assert sql(of_type(True, FLAG, True), name)
-    for number in (2**63 - 1, -(2**63) + 1):
-        code = Feature("code", Kind.CATEGORICAL, ValueType.INT, (number,))
-        assert str(number) in sql(of_type(number, code, number), name)
-    for number in (2**63, -(2**63) - 1):
-        code = Feature("code", Kind.CATEGORICAL, ValueType.INT, (number,))
-        with pytest.raises(TargetError, match="64-bit"):
-            sql(of_type("a", code, number), name)
 
 
 def test_a_type_that_a_dialect_has_not_is_refused(tmp_path: Path) -> None:

@@ -11,14 +11,9 @@ from tests.support.samples import chain, stump
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql.checks import check_values
 from treecompile.emit.sql.dialect import (
-    LONGEST_PATTERN,
     Dialect,
-    _plain,
-    barred_problem,
-    quote_problem,
-    read_dialect,
 )
-from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names, literal
+from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import (
     Condition,
@@ -32,34 +27,6 @@ X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
 
 
 # ---------------------------------------------------------------- names and values
-
-
-def test_names_with_backslashes() -> None:
-    doubling = replace(SQLITE, names=replace(SQLITE.names, backslash=True))
-    assert Quoting(SQLITE).name("a\\b`") == "`a\\b```"
-    assert Quoting(doubling).name("a\\b`") == "`a\\\\b```"
-
-
-def test_names_that_are_too_long_are_named() -> None:
-    short = replace(SQLITE, names=replace(SQLITE.names, longest=1, empty=False))
-    assert Quoting(short).name("a") == "`a`"
-    with pytest.raises(
-        TargetError, match="at most 1 bytes, not 'ab': rename the column"
-    ):
-        Quoting(short).name("ab")
-    with pytest.raises(TargetError, match="--column NAME=NEW_NAME$"):
-        Quoting(short).name("ab")
-    with pytest.raises(TargetError, match="--column =NEW_NAME$"):
-        Quoting(short).name("")
-
-
-def test_values_that_no_database_holds_are_refused() -> None:
-    short = replace(SQLITE, values=replace(SQLITE.values, longest_text=9, nul=False))
-    with pytest.raises(TargetError, match="half a surrogate pair"):
-        literal("\ud800", short)
-    with pytest.raises(TargetError, match=r"SQLite does not allow a NUL character"):
-        literal("a\0b", short)
-    assert literal(-0.0, read_dialect("postgres")) == "0.0::float8"
 
 
 def test_a_label_of_a_type_that_a_database_has_not() -> None:
@@ -128,47 +95,3 @@ def test_many_thresholds_are_written_as_a_dialect_wants_it() -> None:
     assert doubles(1, 1.0, 2.0) == [f"(SELECT {one})", f"(SELECT {two})"]
     assert doubles(1, 1.0, 1.0) == [one, one]  # only different ones count
     assert doubles(0, -0.0) == ["CAST(0 AS REAL)"]
-
-
-def test_sets_of_one_category_are_comparisons() -> None:
-    x = SQLITE.columns.text.fill("`c`")
-    one = Condition(0, Op.NOT_IN, ("a",), missing=True)
-    other = Condition(0, Op.NOT_IN, ("a",), missing=False)
-    assert written(SQLITE, one, other) == [
-        f"({x} <> 'a' OR `c` IS NULL)",
-        f"{x} <> 'a'",
-    ]
-    two = Condition(0, Op.IN, tuple("ab"), missing=False)
-    (single,) = written(with_limits(members=1, many_sets=0), two)
-    assert single == f"({x} IN ('a') OR {x} IN ('b'))"
-
-
-def test_a_threshold_of_zero_has_no_sign() -> None:
-    body = stump(-0.0).body
-    writer = ConditionWriter(SQLITE, body, column_names(body, Quoting(SQLITE), {}))
-    text = writer.text(Condition(0, Op.LE, -0.0, missing=False))
-    assert text == "`x` <= CAST(0 AS REAL)"
-
-
-def test_which_patterns_a_dialect_may_have() -> None:
-    assert barred_problem("a" * LONGEST_PATTERN) == ""
-    assert barred_problem("a" * (LONGEST_PATTERN + 1)).startswith("longer than")
-    assert barred_problem("(a|b)c[de]") == ""
-    for pattern in ("a+", "a*", "a{2}", "(a|b)(c|d)"):
-        assert barred_problem(pattern).startswith("no repetition")
-    for pattern in ("(a", "[a", "[[a]"):  # Python warns of the last
-        assert barred_problem(pattern).startswith("not a regular expression: ")
-
-
-@pytest.mark.parametrize("quote", ['"', "`", "[]", "''"])
-def test_quoting_characters(quote: str) -> None:
-    assert quote_problem(quote) == ""
-
-
-@pytest.mark.parametrize("quote", ["", "a", "\\", " ", '"""', "\0", "\x7f"])
-def test_what_does_not_quote(quote: str) -> None:
-    assert quote_problem(quote)
-
-
-def test_names_of_databases_are_compared_loosely() -> None:
-    assert _plain("SQL Server (2022)") == "sqlserver2022"

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import treecompile
 from treecompile.model.errors import DataError
 from treecompile.model.ir import Kind
 from treecompile.tables.dataset import Dataset, make_dataset
-from treecompile.tables.numbers import plain, read_numbers
 from treecompile.tables.options import DataOptions
 from treecompile.tables.raw import RawTable
 from treecompile.tables.read import read_table
-from treecompile.tables.suspicions import odd_texts
 
 
 def table(options: DataOptions, **columns: list[Any]) -> RawTable:
@@ -40,42 +36,11 @@ def notes(columns: dict[str, list[Any]], **how: Any) -> list[str]:
 # ---------------------------------------------------------------- numbers
 
 
-@pytest.mark.parametrize(
-    ("text", "decimal", "expected"),
-    [
-        ("1.5", ".", 1.5),
-        (" -1e5 ", ".", -1e5),
-        ("1,5", ".", None),
-        ("", ".", None),
-        ("1,5", ",", 1.5),
-        ("-,5", ",", -0.5),
-        ("1,5e3", ",", 1500.0),
-        ("1e3", ",", 1000.0),
-        ("1.5", ",", None),  # not 1.5, and not 15
-        ("1.234,5", ",", None),
-        ("1,2,3", ",", None),
-    ],
-)
-def test_a_number_with_its_decimal_sign(
-    text: str, decimal: str, expected: float | None
-) -> None:
-    assert (plain(text, decimal) is None) == (expected is None)
-    if expected is not None:
-        values = read_numbers([text, "", text], decimal)
-        assert values is not None
-        assert repr(values.tolist()) == repr([expected, np.nan, expected])
-
-
 def test_numbers_are_read_as_the_option_says() -> None:
     found = dataset({"x": ["1,5", "-2", " "], "c": ["1.5", "2", "3"]}, decimal=",")
     assert [each.kind for each in found.features] == [Kind.NUMERIC, Kind.CATEGORICAL]
     assert repr(found.columns[0].tolist()) == "[1.5, -2.0, nan]"
     assert found.features[1].categories == ("1.5", "2", "3")
-
-
-def test_a_category_stays_the_text_it_is() -> None:
-    found = dataset({"x": ["1,5", "2,5"]}, decimal=",", categorical=("x",))
-    assert found.features[0].categories == ("1,5", "2,5")
 
 
 # ---------------------------------------------------------------- features
@@ -110,14 +75,6 @@ def test_what_is_said_about_a_column(values: list[str], note: str | None) -> Non
     assert notes({"x": values}) == ([] if note is None else [note])
 
 
-def test_columns_with_the_same_oddity_share_a_note() -> None:
-    columns = {"a": ["1", "2", "NA"], "b": ["NA", "1", "2"], "c": ["u", "v", "NA"]}
-    assert notes(columns) == [
-        "columns 'a', 'b' are text only because of 'NA' (2 fields): add --na-value 'NA'"
-        " if it means missing",
-    ]
-
-
 def test_what_the_user_has_said_is_not_doubted() -> None:
     x = ["1", "2", "3", "NA"]
     assert notes({"x": x}, categorical=("x",)) == []
@@ -125,61 +82,6 @@ def test_what_the_user_has_said_is_not_doubted() -> None:
     frame = pd.DataFrame({"x": pd.Categorical(x), "y": ["p", "n"] * 2})
     found = make_dataset(read_table(frame), DataOptions("y")).notes
     assert [note for note in found if not note.startswith("task")] == []
-
-
-def test_a_frame_has_to_be_converted() -> None:
-    frame = pd.DataFrame({"x": ["1", "2", "?", "3"], "y": ["p", "n"] * 2})
-    found = make_dataset(read_table(frame), DataOptions("y")).notes
-    assert found[-1] == (
-        "column 'x' is text only because of '?' (1 field): convert to numbers"
-    )
-    codes = frame.assign(x=["01", "02", "03", "01"])
-    found = make_dataset(read_table(codes), DataOptions("y")).notes
-    assert found == ("task: classify (target 'y' is text with 2 labels)",)
-
-
-def test_texts_that_are_no_numbers_are_told_quickly() -> None:
-    texts = [f"word {n}" for n in range(1_000_000)]
-    calls = 0
-
-    class Counting(list[str]):
-        def __iter__(self) -> Any:
-            nonlocal calls
-            for text in texts:
-                calls += 1
-                yield text
-
-    assert odd_texts(Counting(texts)) == ()
-    assert calls <= 6
-
-
-# ---------------------------------------------------------------- missing values
-
-
-def test_blanks_are_missing_in_text_files(tmp_path: Path) -> None:
-    path = tmp_path / "x.csv"
-    path.write_text("x,c,y\n1, ,a\n  ,u,b\n2,\t,a\n3,u,  \n")
-    table = read_table(path)
-    found = make_dataset(table, DataOptions("y"))
-    assert repr(found.columns[0].tolist()) == "[1.0, nan, 2.0]"
-    assert found.columns[1].tolist() == [-1, 0, -1]
-    assert found.labels == ("a", "b")
-    frame = pd.DataFrame({"x": [" ", "u"], "y": ["a", "b"]})
-    assert treecompile.learn(frame, target="y").program.body.features[0].categories == (
-        " ",
-        "u",
-    )
-
-
-def test_a_few_texts_among_objects_are_named(tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text('{"x": 1, "y": "a"}\n{"x": 2.5, "y": "b"}\n{"x": "NA", "y": "b"}\n')
-    with pytest.raises(
-        DataError,
-        match="'x' mixes .*: if 'NA' means missing, add na_value='NA'; otherwise",
-    ):
-        treecompile.learn(path, target="y")
-    treecompile.learn(path, target="y", na_value="NA")
 
 
 # ---------------------------------------------------------------- the target
@@ -205,28 +107,6 @@ def test_numbers_do_not_become_labels_unasked(values: list[str], words: str) -> 
     assert labels == tuple(sorted(values))
 
 
-def test_a_target_of_almost_numbers_to_regress() -> None:
-    options = DataOptions("y", "regress")
-    columns = {"x": ["1"] * 4, "y": ["1", "2", "3", "none"]}
-    with pytest.raises(
-        DataError, match="only because of 'none': add --na-value 'none'"
-    ):
-        make_dataset(table(options, **columns), options)
-    frame = pd.DataFrame(columns)
-    with pytest.raises(DataError, match="only because of 'none': convert to numbers"):
-        treecompile.learn(frame, target="y", task="regress")
-
-
-@pytest.mark.parametrize("missing", [np.nan, None])
-def test_labels_beside_a_missing_value_stay_labels(missing: float | None) -> None:
-    frame = pd.DataFrame({"x": [1, 2, 3, 4, 5], "y": [0, 1, missing, 1, 0]})
-    model = treecompile.learn(frame, target="y")
-    assert model.program.body.labels == (0.0, 1.0)
-    for values in ([0.0, 1.0, 0.0, 1.0, 0.0], [0.5, 1.0, np.nan, 1.0, 0.0]):
-        model = treecompile.learn(frame.assign(y=values), target="y")
-        assert model.program.body.labels == ()
-
-
 # ---------------------------------------------------------------- too many categories
 
 
@@ -250,13 +130,6 @@ def test_identifiers_and_free_text_are_left_out() -> None:
     assert [feature.name for feature in kept.features] == list(columns)
     few = dataset({key: values[:10] for key, values in columns.items()})
     assert [feature.name for feature in few.features] == list(columns)
-
-
-def test_nothing_left_says_why() -> None:
-    with pytest.raises(
-        DataError, match="no column but 'y' is left.*'x' is left out.*--categorical 'x'"
-    ):
-        dataset({"x": [f"id{n}" for n in range(20)]})
 
 
 @pytest.mark.parametrize("name", ["", "id", "Unnamed: 0", "RowID"])

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from treecompile.emit import targets
-from treecompile.emit.compiler import LOWERINGS
 from treecompile.emit.literals import DOUBLES, STRINGS
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql import dialect as dialects
@@ -41,15 +40,6 @@ def change(path: Path, old: str, new: str) -> None:
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", TARGETS)
-def test_built_in_targets(name: str) -> None:
-    target = read_target(name)
-    assert target.lowering in LOWERINGS
-    assert templates_folder().joinpath(name, target.template).is_file()
-    assert target.suffix.startswith(".")
-    assert target.formatter in ("", "black")
 
 
 def phrases(part: object) -> dict[str, Phrase]:
@@ -85,13 +75,6 @@ def test_built_in_dialects(name: str) -> None:
         if key.endswith("_or_missing"):
             assert phrase.text.startswith("(")  # it stands between ANDs
             assert "{column} IS NULL" in phrase.text
-
-
-def test_types_of_values_are_told_apart() -> None:
-    types = read_dialect("duckdb").types
-    assert [types.of(kind) for kind in ValueType] == [
-        *("DOUBLE", "VARCHAR", "BIGINT", "BOOLEAN")
-    ]
 
 
 @pytest.mark.parametrize("name", ["pyhton", "", "Python"])
@@ -159,15 +142,6 @@ def test_a_slip_in_a_dialect(folder: Path, old: str, new: str, message: str) -> 
     with pytest.raises(TargetError) as caught:
         read_dialect("sqlite")
     assert str(caught.value) == message
-
-
-def test_a_new_file_is_a_new_dialect(folder: Path) -> None:
-    dialects = folder / "sql" / "dialects"
-    shutil.copy(dialects / "sqlite.toml", dialects / "mine.toml")
-    change(dialects / "mine.toml", 'name = "SQLite"', 'name = "Mine"')
-    assert "mine" in dialect_names()
-    dialect = read_dialect("mine")
-    assert (dialect.key, dialect.name) == ("mine", "Mine")
 
 
 # ---------------------------------------------------------------- files of others
@@ -246,7 +220,7 @@ def test_every_value_of_a_dialect_is_checked(
         (b"a = " + b"1" * 10_000, "integer string conversion"),
         (b"a = '\xff'", "line 1: not UTF-8 text"),
         (b"a" * 300_000, "is too large: more than 262,144 bytes"),
-        (b"a" + b".a" * 50_000 + b" = 1", "unknown key 'a'"),
+        (b"a" + b".a" * 2_000 + b" = 1", "unknown key 'a'"),
         (b"=", "Invalid"),
     ],
     ids=["deep", "digits", "latin", "large", "dotted", "syntax"],
@@ -259,16 +233,6 @@ def test_damaged_toml(tmp_path: Path, text: bytes, message: str) -> None:
     assert "ours.toml" in str(caught.value)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_an_endless_file_is_refused() -> None:
-    with pytest.raises(TargetError, match="'/dev/zero' is too large"):
-        read_dialect("/dev/zero")
-
-
-def test_a_dialect_file_is_read_again_after_a_change(tmp_path: Path) -> None:
-    assert read_dialect(ours(tmp_path, "", 'name = "A"')).name == "A"
-    assert read_dialect(ours(tmp_path, "", 'name = "B"')).name == "B"
 
 
 def test_the_name_of_a_dialect_file_does_not_end_a_comment(tmp_path: Path) -> None:

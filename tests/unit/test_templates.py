@@ -38,13 +38,6 @@ def made(folder: Path, template: str) -> str:
     return render(read_target(f"{folder}/"), Strings())
 
 
-def test_a_template_gets_the_strings_of_the_lowering(folder: Path) -> None:
-    (folder / "parts").mkdir()
-    (folder / "parts" / "more.jinja").write_text("{{ part.items }}")
-    text = "{{ lines[0] }}{% include 'parts/more.jinja' %}{% if not flag %}é{% endif %}"
-    assert made(folder, text) == "abé"
-
-
 @pytest.mark.parametrize(
     ("template", "message"),
     [
@@ -76,12 +69,6 @@ def test_what_is_wrong_is_said_in_one_line(
     assert "\n" not in str(caught.value)
 
 
-def test_a_template_that_is_a_folder_is_none(folder: Path) -> None:
-    (folder / "t.jinja").mkdir()
-    with pytest.raises(TargetError, match=r"template 't\.jinja' not found"):
-        render(read_target(f"{folder}/"), Strings())
-
-
 def test_overrides_include_built_in_templates(tmp_path: Path) -> None:
     (tmp_path / "sql").mkdir()
     own = tmp_path / "sql" / "query.sql.jinja"
@@ -91,13 +78,3 @@ def test_overrides_include_built_in_templates(tmp_path: Path) -> None:
     own.unlink()
     with pytest.raises(TargetError, match=r"query\.sql\.jinja, line 1: 'header' is"):
         render(target, Strings(["a", "b"]), str(tmp_path))
-
-
-@pytest.mark.parametrize("name", ["x" * 5000, "a\0b"])
-def test_names_that_no_folder_can_have(name: str) -> None:
-    with pytest.raises(TargetError, match="unknown target"):
-        read_target(name)
-    with pytest.raises(TargetError, match="cannot read"):
-        read_target(f"./{name}")
-    with pytest.raises(TargetError, match="no such folder"):
-        render(read_target("sql"), Strings(), name)

@@ -23,7 +23,6 @@ from treecompile.model.errors import (
     DataError,
     ModelFileError,
     OptionError,
-    TreecompileError,
 )
 from treecompile.model.file import dumps, loads
 from treecompile.model.ir import (
@@ -42,7 +41,6 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.semantics import negate
-from treecompile.model.unicode import file_name, is_unicode
 from treecompile.pictures.draw import draw
 from treecompile.tables.read import read_table
 
@@ -77,20 +75,6 @@ def program(text: str) -> Program:
     )
 
 
-def test_what_is_unicode() -> None:
-    for text in ("", "a", "\0", "\ud7ff", "\ue000", "\U0001f600", "\uffff"):
-        assert is_unicode(text)
-        assert file_name(text) == text
-    for text in ("\ud800", "a\udfffb", "\ud83d\ude00"):
-        assert not is_unicode(text)
-        file_name(text).encode()
-
-
-def test_messages_can_be_printed() -> None:
-    error = TreecompileError("caf\xe9 \ud800 \x1b[31m \u202e")
-    assert str(error) == "caf\xe9 \\ud800 \\x1b[31m \\u202e"
-
-
 # ---------------------------------------------------------------- tables
 
 
@@ -107,17 +91,6 @@ def test_half_a_pair_in_a_file(
     (tmp_path / name).write_text(text)
     with pytest.raises(DataError, match=message):
         read_table(tmp_path / name)
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("x.jsonl", '{"x":"\\ud83d\\ude00"}\n'),
-    ],
-)
-def test_a_whole_pair_is_one_character(tmp_path: Path, name: str, text: str) -> None:
-    (tmp_path / name).write_text(text)
-    assert read_table(tmp_path / name).column("x").tolist() == ["\U0001f600"]
 
 
 def frame(**columns: list[Any]) -> pd.DataFrame:
@@ -152,17 +125,6 @@ def test_half_a_pair_in_an_option(options: dict[str, Any]) -> None:
         treecompile.learn(table, target="y", **options)
 
 
-def test_parquet_with_text_that_is_not_utf8(tmp_path: Path) -> None:
-    pa = pytest.importorskip("pyarrow")
-    from pyarrow import parquet
-
-    broken = pa.array([b"\xff\xfe"] * 3, type=pa.binary()).buffers()
-    texts = pa.Array.from_buffers(pa.string(), 3, broken)
-    parquet.write_table(pa.table({"x": texts}), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match="column 'x' has text that is not UTF-8"):
-        read_table(tmp_path / "x.parquet")
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="names of files are bytes there")
 def test_a_file_whose_name_is_not_utf8(tmp_path: Path) -> None:
     data = os.fsencode(tmp_path) + b"/d\xff.csv"
@@ -195,7 +157,6 @@ def test_artefacts_show_every_character(text: str) -> None:
     made = loads(dumps(program(text)))
     texts = {
         "python": emit(made, "python").text,
-        "numpy": emit(made, "numpy").text,
         "markdown": emit(made, "markdown").text,
         "show": show(made, stats=True),
         "draw": draw(made),

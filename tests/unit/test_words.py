@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from math import inf
-from random import Random
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from tests.support.random_models import HOSTILE, random_program
-from tests.support.rule_lists import flatten
 from treecompile.model import words
 from treecompile.model.ir import (
     Category,
@@ -151,44 +145,6 @@ def test_the_escape_reaches_names_values_and_signs() -> None:
     assert words.phrase([some(Op.IN, "red")], COLOUR, escape) == "<colour> = <red>"
     both = [Condition(0, Op.GT, "S", False), Condition(0, Op.LE, "L", False)]
     assert words.phrase(both, SIZE, escape) == "<S> <<> <size> <<=> <L>"
-
-
-@pytest.mark.parametrize(
-    ("item", "expected"),
-    [
-        *(("plain", "plain"), ("two words", "two words"), ("50 %", "50 %")),
-        *(("ünïcödé", "ünïcödé"), ("日本", "日本"), ("a.b-c/d", "a.b-c/d")),
-        *(("", '""'), (" a", '" a"'), ("a ", '"a "'), ("a  b", '"a  b"')),
-        *(("_a", '"_a"'), ("it's", '"it\'s"'), ('say "hi"', '"say \\"hi\\""')),
-        *(("a\nb", '"a\\nb"'), ("\0", '"\\u0000"'), ("\u2028", '"\\u2028"')),
-        *(("\u202e", '"\\u202e"'), ("\xa0", '"\\u00a0"'), ("\ud800", '"\\ud800"')),
-        *((True, "true"), (False, "false"), (3, "3"), (-3, "-3"), (3.0, "3")),
-        *((0.1, "0.1"), (1e22, "1e+22"), (-0.0, "-0"), (2.0**53, "9007199254740992")),
-    ],
-)
-def test_values(item: Label, expected: str) -> None:
-    assert words.value(item) == expected
-
-
-@settings(max_examples=300, deadline=None)
-@given(st.text() | st.sampled_from(HOSTILE))
-def test_a_name_is_itself_or_quoted_and_never_lost(text: str) -> None:
-    shown = words.name(text)
-    assert shown.isprintable()
-    assert shown == text or json.loads(shown) == text
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32))
-def test_sentences_stay_on_one_line(seed: int) -> None:
-    program = flatten(random_program(Random(seed)))
-    rules = program.body
-    assert isinstance(rules, RuleSet)
-    for rule in (*rules.rules, rules.default):
-        evidence = words.evidence_by_id(program)[rule.id]
-        said = words.sentence(rule, rules, program.target, evidence)
-        assert said.isprintable()
-        assert said.startswith(f"{rule.id}: ")
 
 
 @pytest.mark.parametrize(
