@@ -263,71 +263,13 @@ def test_a_table_is_not_measured_without_a_model(
 # ---------------------------------------------------------------- rules
 
 
-def test_rules_are_pruned_by_a_table(folder: Path) -> None:
-    with duckdb.connect("shop.db") as connection:
-        connection.execute(
-            "CREATE TABLE later AS SELECT * REPLACE"
-            " (CASE WHEN seven > 3 THEN 'yes' ELSE y END AS y) FROM s.orders"
-        )
-        (folder / "later").mkdir()
-        connection.execute("COPY later TO 'later/1.parquet'")
+@pytest.mark.parametrize("option", ["--validation", "--training"])
+def test_rules_are_pruned_by_rows_in_memory(folder: Path, option: str) -> None:
     run("learn", *ORDERS, "--target", "y", "-q")
-    made = []
-    for where in (
-        ("--validation", "later/1.parquet"),
-        (*SHOP, "--validation-table", "later"),
-        ("--validation", "later"),
-        ("--validation", "later/*.parquet", "--memory-limit", "1GB"),
-    ):
-        result = run("rules", "model.json", *where)
-        assert result.exit_code == 0, result.stderr
-        assert result.stderr.splitlines()[-1] == (
-            "2 rules of at most 1 test: wrote rules.json"
-        )
-        made.append((folder / "rules.json").read_text())
-    assert made == made[:1] * 4
-    for where in (
-        ("--training", "events/1.parquet"),
-        (*SHOP, "--training-table", "Orders"),
-        ("--training", "events/*.parquet"),
-    ):
-        assert run("rules", "model.json", *where).exit_code == 0
-        made.append((folder / "rules.json").read_text())
-    assert made[4:] == made[4:5] * 3
-    assert made[4] != made[3]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([*SHOP], "--from needs a table: add --validation-table or --training-table"),
-        (["--validation-table", "t"], "a table needs a database: add --from URL"),
-        (["--training-table", "t"], "a table needs a database: add --from URL"),
-        (
-            [*SHOP, "--validation-table", "t", "--training-table", "t"],
-            "give --validation-table or --training-table, not both",
-        ),
-        (
-            [*SHOP, "--validation-table", "t", "--validation", "x.csv"],
-            "give --validation or --validation-table, not both",
-        ),
-        (
-            [*SHOP, "--validation-table", "t", "--training", "x.csv"],
-            "give --training or --validation-table, not both",
-        ),
-        (["--validation", "x.csv", "--memory-limit", "1GB"], "is for DuckDB"),
-        ([*SHOP, "--validation-table", "none"], "DuckDB: "),
-        ([*SHOP, "--validation-table", "dated"], "no column 'seven'"),
-    ],
-)
-def test_what_rules_cannot_be_pruned_by_is_one_line(
-    folder: Path, arguments: list[str], message: str
-) -> None:
-    run("learn", *ORDERS, "--target", "y", "-q")
-    result = run("rules", "model.json", *arguments)
+    result = run("rules", "model.json", option, "events")
     assert (result.exit_code, result.stdout) == (2, "")
     (line,) = result.stderr.splitlines()
-    assert message in line
+    assert "prune needs the rows in memory" in line
     assert not (folder / "rules.json").exists()
 
 

@@ -163,7 +163,7 @@ class Model:
 
         `rules.prune(validation)` drops conditions as long as the accuracy on these rows
         does not fall, and sorts the rules by it. `rules.prune(training=...)` needs no
-        validation set. The rows of a `Table` are counted in its database.
+        validation set. The rows are read into memory.
 
         Both start from the tree that `rules()` was called on, or from the rules that
         were loaded. The other keywords say how to read a file, as in `learn`.

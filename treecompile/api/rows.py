@@ -74,7 +74,9 @@ class Silent(Feedback):
 def in_memory(data: Data, verb: str) -> Source:
     """The same data, unless it stays in a database."""
     if isinstance(data, (Table, ParquetFiles)):
-        raise OptionError(f"{verb} needs the rows in memory, not a Table: use a file")
+        raise OptionError(
+            f"{verb} needs the rows in memory, not a Table or many files: use one file"
+        )
     return data
 
 
@@ -136,16 +138,9 @@ def prune_rules(
     feedback: Feedback = Silent(),
 ) -> NotedProgram:
     """Prune the rules of a program; `how` is VALIDATION or C45RULES."""
-    place = in_database(data)
+    source = in_memory(in_database(data) or data, "prune")
     with feedback.progress("pruning") as start:
-        if place is None:
-            return prune(program, how, in_memory(data, "prune"), reading, start)
-        from treecompile.database.prune_rules import prune_in_database
-
-        refuse_format(reading, "a database", FORMAT)
-
-        with open_location(place) as table:
-            return prune_in_database(program, table, how, reading.na_values, start)
+        return prune(program, how, source, reading, start)
 
 
 def evaluate(

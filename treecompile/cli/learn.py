@@ -13,12 +13,10 @@ from treecompile.cli.options import (
     given,
     json_option,
     learning_options,
-    memory_option,
     model_option,
     place_options,
     quiet_option,
     reading_options,
-    url_option,
     value,
 )
 from treecompile.model.errors import OptionError
@@ -125,7 +123,7 @@ def learn(
     "--validation",
     "FILE",
     "Prune every rule against these rows, which have known targets, and sort the"
-    " rules. DuckDB reads a folder or a pattern of Parquet files.",
+    " rules.",
     group=PRUNING,
 )
 @value(
@@ -134,22 +132,6 @@ def learn(
     "Prune as c4.5rules does, by the rows that the model was learned from.",
     group=PRUNING,
 )
-@url_option
-@value(
-    "--validation-table",
-    "NAME",
-    "With --from: like --validation, but a table in the database.",
-    "",
-    group=DATABASE,
-)
-@value(
-    "--training-table",
-    "NAME",
-    "With --from: like --training, but a table in the database.",
-    "",
-    group=DATABASE,
-)
-@memory_option
 @reading_options
 @model_option("rules.json")
 @json_option
@@ -158,10 +140,6 @@ def rules(
     model: str,
     validation: str | None,
     training: str | None,
-    url: str,
-    validation_table: str,
-    training_table: str,
-    memory_limit: str,
     out: str,
     force: bool,
     as_json: bool,
@@ -182,7 +160,6 @@ def rules(
         check_output,
         output,
         read_single,
-        source_of,
     )
     from treecompile.inspect.quality import quality_line
     from treecompile.model.file.write import dumps
@@ -192,29 +169,15 @@ def rules(
     check_json(out, as_json=as_json)
     check_output(out, force=force)
     reading = read_options("rules", given(options))
-    named = {
-        "--validation": validation,
-        "--training": training,
-        "--validation-table": validation_table,
-        "--training-table": training_table,
-    }
-    several = [name for name, value in named.items() if value]
-    if several[1:]:
-        raise OptionError(f"give {several[0]} or {several[1]}, not both")
-    rows = source_of(
-        validation or training,
-        url,
-        validation_table or training_table,
-        memory_limit,
-        wanted="--validation-table or --training-table",
-    )
+    if validation and training:
+        raise OptionError("give --validation or --training, not both")
+    rows = validation or training
     terminal = Terminal(quiet)
     program = read_single(model, "rules")
     made = pruning.simplify(program)
     notes: tuple[str, ...] = ()
     if rows is not None:
-        is_training = training or training_table
-        how = pruning.C45RULES if is_training else pruning.VALIDATION
+        how = pruning.C45RULES if training else pruning.VALIDATION
         made, notes = prune_rules(program, how, rows, reading, terminal)
     output(out, dumps(made))
     terminal.notes(notes)

@@ -170,13 +170,7 @@ def check_json(out: str, *, as_json: bool) -> None:
         )
 
 
-def source_of(
-    data: str | None,
-    url: str,
-    table: str,
-    memory_limit: str,
-    wanted: str = "--table NAME",
-) -> Data | None:
+def required_source(data: str | None, url: str, table: str, memory_limit: str) -> Data:
     """The rows that a command names: a file, many files, or a table in a database."""
     from treecompile.database.locations import Table, in_database
 
@@ -184,17 +178,12 @@ def source_of(
         raise OptionError(f"give {data!r} or --from, not both")
     if bool(url) != bool(table):
         if url:
-            raise OptionError(f"--from needs a table: add {wanted}")
+            raise OptionError("--from needs a table: add --table NAME")
         raise OptionError("a table needs a database: add --from URL")
     if url:
         return Table(url, table, memory_limit)
-    return in_database(data, memory_limit) or data
-
-
-def required_source(data: str | None, url: str, table: str, memory_limit: str) -> Data:
-    found = source_of(data, url, table, memory_limit)
-    if found is None:
+    if data is None:
         raise OptionError(
             "missing argument DATA: name a file, or use --from and --table"
         )
-    return found
+    return in_database(data, memory_limit) or data

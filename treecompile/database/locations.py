@@ -28,7 +28,7 @@ IN_MEMORY = "duckdb://"  # DuckDB without a database file
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table in a database: `learn`, `evaluate`, `prune` and `score` work there.
+    """A table in a database: `learn`, `evaluate` and `score` work there.
 
     `source` is an address (`duckdb://shop.db`, `postgresql://...`, `spark:` and others)
     or, in a notebook, a DuckDB connection or a Spark session. `name` may include a

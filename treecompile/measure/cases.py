@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from treecompile.model import ir
-from treecompile.model.arrays import Array, Floats, Mask, Positions
+from treecompile.model.arrays import Array, Floats, Mask
 from treecompile.model.batch import Columns, holds
 from treecompile.model.errors import DataError
 from treecompile.model.file.limits import MOST_SQUARES
@@ -35,34 +35,18 @@ def check_squares(total: float) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
-    """Columns as `dataset.encode` makes them, and an answer for every row.
-
-    A row may stand for a group of rows that no condition distinguishes. For numbers,
-    its answer is their mean, and `spread` the sum of their squared distances to it.
-    """
+    """Columns as `dataset.encode` makes them, and an answer for every row."""
 
     columns: Columns
     y: Array  # codes into the labels, or doubles
-    counts: Floats | None = None  # the size of each group; None: 1
-    spread: Floats | None = None
 
     @property
     def rows(self) -> int:
         return len(self.y)
 
-    @property
-    def total(self) -> int:
-        """The number of rows that all cases stand for."""
-        return self.rows if self.counts is None else int(self.counts.sum())
-
-    def amount(self, places: Positions) -> int:
-        """Return the sum of the counts of some rows, given by their positions."""
-        return len(places) if self.counts is None else int(self.counts[places].sum())
-
     def by_label(self, mask: Mask, labels: int) -> Array:
         """Count the rows in the mask that have each label."""
-        counts = None if self.counts is None else self.counts[mask]
-        return np.bincount(self.y[mask], counts, minlength=labels)
+        return np.bincount(self.y[mask], minlength=labels)
 
     def bits(self, body: ir.Body) -> ConditionBits:
         return ConditionBits(body.features, self.columns, self.rows)
@@ -70,13 +54,9 @@ class Cases:
     def errors(self, value: ir.Label, body: ir.Body) -> Floats:
         """Return the error of an answer per row: 1 if wrong, or squared distance."""
         if body.labels:
-            costs = np.asarray(self.y != body.labels.index(value), np.float64)
-        else:
-            assert isinstance(value, float)
-            costs = squared_errors(self.y, value)
-        if self.counts is not None:
-            costs = costs * self.counts
-        return costs if self.spread is None else costs + self.spread
+            return np.asarray(self.y != body.labels.index(value), np.float64)
+        assert isinstance(value, float)
+        return squared_errors(self.y, value)
 
     def stats(self, mask: Mask, body: ir.Body) -> ir.Stats | None:
         """Return the statistics of answers of rows in the mask; None without rows."""
@@ -86,13 +66,9 @@ class Cases:
         if body.labels:
             counts = self.by_label(mask, len(body.labels))
             return ir.ClassCounts(tuple(map(float, counts)))
-        own = np.ones(len(answers)) if self.counts is None else self.counts[mask]
-        weight = float(own.sum())
-        mean = float((answers * own).sum()) / weight
-        squares = float((own * (answers - mean) ** 2).sum())
-        if self.spread is not None:
-            squares += float(self.spread[mask].sum())
-        return ir.Moments(weight, mean, squares)
+        size = float(len(answers))
+        mean = float(answers.sum()) / size
+        return ir.Moments(size, mean, float(((answers - mean) ** 2).sum()))
 
 
 def has_answer(y: Array, body: ir.AnyBody) -> Mask:

@@ -5,7 +5,7 @@ Each result is a new model with its own hash.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 
 from treecompile.measure.cases import Cases
@@ -89,13 +89,8 @@ def pruned_rules(
     how: str,
     cases: Cases,
     start: Start = silent,
-    tests: Sequence[float] | None = None,
 ) -> ir.Program:
-    """Prune the rules of a program by cases; nothing is measured yet.
-
-    `tests` has the bits of a test of each feature, for cases that stand for groups of
-    rows (see `c45rules`).
-    """
+    """Prune the rules of a program by cases; nothing is measured yet."""
     rules = extract(program.body)
     progress = start(len(rules.rules) * cases.rows)
     if how == VALIDATION:
@@ -103,7 +98,7 @@ def pruned_rules(
     else:
         cf = dict(program.options).get("cf", 0.25)  # the tree was learned with it
         assert isinstance(cf, (int, float))
-        body = c45rules(rules, cases, cf, progress=progress, tests=tests)
+        body = c45rules(rules, cases, cf, progress)
     options = {**dict(program.options), OPTION: how}
     training = program.training
     if training is not None:  # the estimate was that of the tree
@@ -125,13 +120,11 @@ def prune(
     training, validation = (cases, None) if by_training else (None, cases)
     pruned = prune_by(program, how, training, validation, start)
     left_out = table.rows - cases.rows
-    notes = pruning_notes(program, how, cases.rows, left_out)
+    notes = _notes(program, how, cases.rows, left_out)
     return ir.NotedProgram(pruned, (*table.notes, *notes))
 
 
-def pruning_notes(
-    program: ir.Program, how: str, rows: int, left_out: int
-) -> tuple[str, ...]:
+def _notes(program: ir.Program, how: str, rows: int, left_out: int) -> tuple[str, ...]:
     """Return notes for the user about the pruned rules and the rows used."""
     notes = []
     training = program.training

@@ -61,19 +61,17 @@ def c45rules(
     cases: Cases,
     cf: float = 0.25,
     progress: Progress = lambda done: None,
-    tests: Sequence[float] | None = None,
 ) -> RuleSet:
-    """Prune the rules of a tree by the cases it was learned from.
-
-    `tests` has the bits of a test of each feature. It is needed if the cases are groups
-    of rows, because the values of single rows are not known then.
-    """
-    check_labels(rules)
-    if tests is None:
-        tests = bits_of_tests(rules.features, cases.columns)
+    """Prune the rules of a tree by the cases it was learned from."""
+    if not rules.labels:
+        raise OptionError(
+            "c4.5rules is for labels, and the model predicts a number: prune with a"
+            " validation set"
+        )
     cases = replace(cases, y=cases.y.astype(np.intp))
     labels = len(rules.labels)
     candidates = _candidates(rules, cases, cf, progress)
+    tests = bits_of_tests(rules.features, cases.columns)
     coding = RuleCoding(rules.features, tests)
     ordered = in_order(_chosen(candidates, coding, labels, cases), cases, labels)
     default = default_label(ordered, cases, labels)
@@ -89,14 +87,6 @@ def c45rules(
         default=replace(rules.default, value=rules.labels[default]),
     )
     return recounted(number(apply_rule_passes(made, RULE_PASSES)), cases)
-
-
-def check_labels(rules: RuleSet) -> None:
-    if not rules.labels:
-        raise OptionError(
-            "c4.5rules is for labels, and the model predicts a number: prune with a"
-            " validation set"
-        )
 
 
 # ---------------------------------------------------------------- 1. conditions
@@ -123,7 +113,7 @@ def _candidates(
         if rule.weight < MIN_WEIGHT - 1e-9:
             continue
         label = rules.labels.index(rule.value)
-        default_error = 1 - (float(frequency[label]) + 1) / (cases.total + 2)
+        default_error = 1 - (float(frequency[label]) + 1) / (cases.rows + 2)
         conditions = [strict(c, rules.features[c.feature]) for c in rule.conditions]
         estimate = _ErrorEstimate(default_error, cf)
         short = dropping.drop(
@@ -183,7 +173,7 @@ def _chosen(
         takes = np.stack([rule.takes for rule in group])
         bits = np.array([coding.rule(rule.conditions) for rule in group])
         is_label = cases.y == label
-        kept = choose_rules(takes, is_label, bits, budget, cases.counts)
+        kept = choose_rules(takes, is_label, bits, budget)
         result += [rule for rule, keep in zip(group, kept, strict=True) if keep]
     return result
 
@@ -212,7 +202,7 @@ def in_order(
     result: list[CandidateRule] = []
     while groups:
         wrong = {
-            label: cases.amount(np.flatnonzero(taken[label] & left & (y != label)))
+            label: np.count_nonzero(taken[label] & left & (y != label))
             for label in groups
         }
         label = min(groups, key=lambda other: (wrong[other], other))
@@ -252,7 +242,7 @@ def without_harm(
     kept = list(rules)
     budget = HARM_BUDGET
     while kept and budget > 0:
-        budget -= len(kept) * cases.total
+        budget -= len(kept) * cases.rows
         harmful = _first_harmful(kept, default, cases)
         if harmful is None:
             break
@@ -275,7 +265,7 @@ def _first_harmful(
         right = y[own] == rule.label
         right_without = y[own] == otherwise[own]
         harmed, helped = own[right_without & ~right], own[right & ~right_without]
-        if cases.amount(harmed) > cases.amount(helped):
+        if len(harmed) > len(helped):
             found = place
         otherwise[_mask(rule.takes, cases)] = rule.label
     return found

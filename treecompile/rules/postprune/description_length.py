@@ -73,21 +73,10 @@ def bits_of_tests(features: Sequence[Feature], columns: Columns) -> list[float]:
 def _column_bits(feature: Feature, column: Array) -> float:
     if feature.kind is Kind.CATEGORICAL:
         known = column[(column >= 0) & (column < len(feature.categories))]
-        return category_bits(np.bincount(known), len(column))
-    return threshold_bits(len(np.unique(column)))  # NaN, or code -1, counts as a value
-
-
-def category_bits(counts: Array, rows: int) -> float:
-    """Return the bits of a test of a category, from the rows of each and of all."""
-    counts = counts[counts > 0]
-    return float((counts / rows * np.log2(rows / counts)).sum())
-
-
-def threshold_bits(values: int) -> float:
-    """Return the bits of a comparison, from the number of distinct values.
-
-    Missing and unseen values count as one value each.
-    """
+        counts, rows = np.bincount(known), len(column)
+        counts = counts[counts > 0]
+        return float((counts / rows * np.log2(rows / counts)).sum())
+    values = len(np.unique(column))  # NaN, or code -1, counts as a value
     return 1 + log2(values) / 2 if values > 1 else 0.0
 
 
@@ -119,31 +108,22 @@ def _naming_bits(cases: Floats, wrong: Floats, expected: Floats) -> Floats:
 # ---------------------------------------------------------------- the choice
 
 
-def choose_rules(
-    takes: Bits, is_label: Mask, bits: Floats, budget: int, counts: Floats | None = None
-) -> Mask:
+def choose_rules(takes: Bits, is_label: Mask, bits: Floats, budget: int) -> Mask:
     """Return a mask of the rules to keep.
 
-    `takes` has one line per rule: the cases it takes, as bits. `counts` has the number
-    of rows that each case stands for; None: one.
+    `takes` has one line per rule: the cases it takes, as bits.
     """
-    choice = _RuleChoice(takes, is_label, bits, counts)
+    choice = _RuleChoice(takes, is_label, bits)
     return choice.best() if len(takes) <= EXHAUSTIVE else choice.search(budget)
 
 
 class _RuleChoice:
     """The rules for one label, and the description lengths of sets of them."""
 
-    def __init__(
-        self, takes: Bits, is_label: Mask, bits: Floats, counts: Floats | None
-    ) -> None:
-        self.takes, self.is_label = takes, is_label
-        self.bits, self.counts = bits, counts
+    def __init__(self, takes: Bits, is_label: Mask, bits: Floats) -> None:
+        self.takes, self.is_label, self.bits = takes, is_label, bits
         self.words, self.label_words = as_words(takes), as_words(packed(is_label))
         self.cases, self.of_label = len(is_label), int(is_label.sum())
-        if counts is not None:
-            self.cases = int(counts.sum())
-            self.of_label = int(counts[is_label].sum())
         self.orders = np.array([log2_factorial(n) for n in range(len(takes) + 2)])
 
     def lengths(
@@ -166,8 +146,7 @@ class _RuleChoice:
         codes = (1 << np.arange(count)) @ self._unpacked(self.takes).astype(np.intp)
 
         def taken_by_exactly(mask: Mask) -> Array:
-            weights = None if self.counts is None else self.counts[mask]
-            return np.bincount(codes[mask], weights, minlength=len(sets))
+            return np.bincount(codes[mask], minlength=len(sets))
 
         # For each set, the cases that only its rules take: of the label, and others.
         masks = self.is_label, ~self.is_label
@@ -185,7 +164,7 @@ class _RuleChoice:
         """Climb from random sets, and return the best set met on the way."""
         random = np.random.default_rng(SEED)
         shortest, best = np.inf, np.zeros(len(self.bits), np.bool_)
-        words = -(-self.cases // 64)  # words per rule, as if each row were a case
+        words = -(-self.cases // 64)  # per rule
         steps = max(1, budget // (len(self.takes) * words))
         for start in range(STARTS):
             chosen = random.random(len(self.bits)) < start / (STARTS - 1)
@@ -205,7 +184,7 @@ class _RuleChoice:
         while True:
             free, once = as_words(packed(takers == 0)), as_words(packed(takers == 1))
             some = as_words(packed(takers > 0))
-            taken, right = self._amounts(np.stack([some, some & self.label_words]))
+            taken, right = _amounts(np.stack([some, some & self.label_words]))
             total, count = float(self.bits[chosen].sum()), int(chosen.sum())
             (length,) = self.lengths(
                 *(np.array([n]) for n in (total, count, taken, right))
@@ -215,9 +194,9 @@ class _RuleChoice:
             # that it alone took.
             changed = self.words & np.where(chosen[:, None], once, free)
             sign = np.where(chosen, -1, 1)
-            cases = self._amounts(changed)
+            cases = _amounts(changed)
             changed &= self.label_words
-            of_label = self._amounts(changed)
+            of_label = _amounts(changed)
             lengths = self.lengths(
                 total + sign * self.bits,
                 count + sign,
@@ -230,13 +209,11 @@ class _RuleChoice:
             chosen[rule] = not chosen[rule]
             takers += sign[rule] * self._unpacked(self.takes[rule])
 
-    def _amounts(self, lines: NDArray[np.uint64]) -> Floats:
-        """Return the number of cases in each line of bits."""
-        if self.counts is None:
-            whole = np.bitwise_count(lines).sum(axis=1, dtype=np.int64)
-            return np.asarray(whole, np.float64)
-        bits = (self._unpacked(line.view(np.uint8)) for line in lines)
-        return np.array([self.counts[line.view(np.bool_)].sum() for line in bits])
-
     def _unpacked(self, bits: Bits) -> NDArray[np.uint8]:
-        return unpacked(bits, len(self.is_label))
+        return unpacked(bits, self.cases)
+
+
+def _amounts(lines: NDArray[np.uint64]) -> Floats:
+    """Return the number of cases in each line of bits."""
+    whole = np.bitwise_count(lines).sum(axis=1, dtype=np.int64)
+    return np.asarray(whole, np.float64)

@@ -56,10 +56,10 @@ class Dropping:
 
     def _counter(self, rule: Rule) -> Callable[[Sequence[int]], Counted]:
         """Return a function that counts a rule with some of its conditions."""
-        errors, counts = self.cases.errors(rule.value, self.rules), self.cases.counts
-        if not self.rules.labels or counts is not None:
+        errors = self.cases.errors(rule.value, self.rules)
+        if not self.rules.labels:
             fails = self.bits.table(rule.conditions) ^ 1
-            return lambda kept: _count_rows(fails[list(kept)], errors, counts)
+            return lambda kept: _count_rows(fails[list(kept)], errors)
         every = self.bits.of_all(())
         # With a line of ones at either end, the first and the last condition are no
         # special cases.
@@ -80,17 +80,15 @@ def _count_bits(truth: NDArray[np.uint64], wrong: NDArray[np.uint64]) -> Counted
     return rows.astype(np.float64), errors.astype(np.float64)
 
 
-def _count_rows(fails: Array, errors: Floats, counts: Floats | None) -> Counted:
-    """Count for numbers, or rows with counts, from the conditions each row fails."""
+def _count_rows(fails: Array, errors: Floats) -> Counted:
+    """Count for numbers, from the conditions each row fails."""
     failed = fails.sum(axis=0, dtype=np.uint32)
     own, near = np.flatnonzero(failed == 0), np.flatnonzero(failed == 1)
-    own_rows = float(len(own) if counts is None else counts[own].sum())
-    own_errors = float(errors[own].sum())
+    own_rows, own_errors = float(len(own)), float(errors[own].sum())
     if not len(fails):
         return np.array([own_rows]), np.array([own_errors])
     which = fails[:, near].argmax(axis=0)
-    weights = None if counts is None else counts[near]
-    more_rows = np.bincount(which, weights, minlength=len(fails))
+    more_rows = np.bincount(which, minlength=len(fails))
     more_errors = np.bincount(which, errors[near], minlength=len(fails))
     rows, costs = np.append(0.0, more_rows), np.append(0.0, more_errors)
     return own_rows + rows, own_errors + costs
