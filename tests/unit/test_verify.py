@@ -158,7 +158,7 @@ MUTANTS: list[tuple[str, str, str, str]] = [
     ("tennis", "python", 'wind == "strong"', 'wind != "weak"'),
     ("tennis", "python", 'wind == "strong"', 'wind != "strong"'),
     ("tennis", "python", 'humidity == "normal"', 'humidity.strip() == "normal"'),
-    ("tennis", "python", "import csv", "import csv, treecompile"),
+    ("tennis", "python", "from typing import Any", "{old}\nimport treecompile"),
     (
         "tennis",
         "python",
