@@ -33,9 +33,9 @@ def in_this_process() -> Iterator[None]:
 
 def run_here(arguments: Sequence[str], folder: Path, timeout: float) -> None:
     """Replaces `python_process.execute`: runs the code in this process."""
-    code, *given, _ = arguments[arguments.index("-c") + 1 :]
+    code, *given = arguments[arguments.index("-c") + 1 :]
     kept = sys.argv
-    sys.argv = ["-c", *given, "{}"]  # without limits
+    sys.argv = ["-c", *given]
     try:
         with redirect_stdout(io.StringIO()):
             exec(code, {"__name__": "runner"})

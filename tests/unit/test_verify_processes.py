@@ -1,77 +1,134 @@
-"""Processes in which artefacts run: their limits, their messages, their answers."""
+"""What does not run, or not to an end, is a result of `verify`, in time."""
 
 from __future__ import annotations
 
-import atexit
-import json
 import os
-import resource
+import re
 import signal
-import sys
 import time
 from collections.abc import Callable
-from math import inf, nan
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.commands import run
 from tests.support.samples import numeric
 from treecompile.emit.compiler import emit
-from treecompile.model.errors import OptionError
-from treecompile.verify import python_process, supervision
-from treecompile.verify.processes import (
-    ModuleAnswer,
-    check_timeout,
-    execute,
-    limits,
-    records,
-)
+from treecompile.model.errors import EngineError
+from treecompile.model.file.write import dumps
+from treecompile.rules.language.document import loads
+from treecompile.verify import supervision
 from treecompile.verify.python_process import run_python
-from treecompile.verify.statements import RefusedError
-from treecompile.verify.supervision import EndedError, deadline, supervised
+from treecompile.verify.supervision import EndedError, supervised
+from treecompile.verify.verification import Report, verify
 
-# ---------------------------------------------------------------- limits
-
-
-@pytest.mark.parametrize("seconds", [1e-9, 1.0, 10_000_000])
-def test_times_that_timers_take(seconds: float) -> None:
-    check_timeout(seconds)
+SELECT = "SELECT *, 'low' AS prediction FROM t"
 
 
-@pytest.mark.parametrize("seconds", [0, -1.0, 10_000_000.1, inf, nan])
-def test_times_that_they_do_not_take(seconds: float) -> None:
-    with pytest.raises(OptionError, match=r"^--timeout .* and at most 10,000,000$"):
-        check_timeout(seconds)
+def tried(text: str, engine: str, timeout: float = 60) -> Report:
+    return verify(numeric(), text, engine, budget=60, timeout=timeout)
 
 
-@pytest.mark.parametrize(("cores", "seconds"), [(4, 13), (None, 4)])
-def test_a_process_may_compute_on_all_cores(
-    cores: int | None, seconds: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "cpu_count", lambda: cores)
-    found = json.loads(limits(2.5, RLIMIT_AS=7))
-    expected = {"RLIMIT_FSIZE": 2**30, "RLIMIT_CPU": seconds, "RLIMIT_AS": 7}
-    assert found == expected
+# ---------------------------------------------------------------- SQL
 
 
-def test_a_module_of_python_has_its_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(python_process, "MOST_MEMORY", 5 << 30)
-    text = """
-import os, resource, sys
-names = ("RLIMIT_AS", "RLIMIT_FSIZE")
-most = [resource.getrlimit(getattr(resource, name))[0] for name in names]
-files = sorted(set(os.listdir(".")) - {"__pycache__"})
-folder, answers = (os.path.basename(path) for path in (os.getcwd(), sys.argv[3]))
-sys.exit(f"{most} {files} {answers} {folder[:12]} {sys.flags.no_site}")
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "'low", "'low', 1", "1) FROM t --", "SELECT 1", "nonsense"),
+        *("'low'; DROP TABLE t", "CREATE TABLE t (a INTEGER)", "'low' FROM t --"),
+        *("NULL", "1", "x'00'", "random()", SELECT, "SELECT * FROM t LIMIT 3"),
+    ],
+)
+def test_what_is_no_artefact_is_not_verified(engine: str, text: str) -> None:
+    report = tried(text, engine)
+    assert not report.passed
+    assert report.mismatches or 0 < len(report.refused) < 1200
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SELECT 1 AS prediction FROM t", "1 column came out: expected 4"),
+        (SELECT.replace("*", "x, x, x"), "does not keep the columns"),
+        (SELECT.replace("*", "1 AS n, x, y"), "does not keep the columns"),
+        (f"{SELECT} UNION ALL {SELECT}", "more than .* rows came out"),
+    ],
+)
+def test_each_row_must_come_back_once(engine: str, text: str, reason: str) -> None:
+    assert re.search(reason, tried(text, engine).refused)
+
+
+ENDLESS = """(WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)
+SELECT max(n) FROM c)"""
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_query_without_an_end_is_stopped(engine: str) -> None:
+    report = tried(ENDLESS, engine, timeout=0.5)
+    assert report.refused == "it did not end within 0.5 seconds (see --timeout)"
+
+
+def test_a_comment_at_the_end_does_not_hide_the_table() -> None:
+    text = emit(numeric(), "sql").text
+    assert tried(f"{text} -- by hand", "sqlite").passed
+    assert tried(f"{text} ; -- by hand\n;", "sqlite").passed
+
+
+def test_an_artefact_of_another_model_has_too_many_constants() -> None:
+    text = f"CASE {' '.join(f'WHEN `x` = {n} THEN 1' for n in range(10_001))} END"
+    assert "numbers and texts are not the model's" in tried(text, "sqlite").refused
+
+
+def test_a_lone_surrogate_is_named() -> None:
+    with pytest.raises(EngineError, match="not Unicode"):
+        tried("'\ud800'", "sqlite")
+
+
+def test_rules_without_features_can_be_verified() -> None:
+    program = loads("TARGET y IN {a, b} OTHERWISE b")
+    report = verify(program, emit(program, "python").text)
+    assert report.passed, report
+
+
+# ---------------------------------------------------------------- Python
+
+ANSWERS = """
+def predict(row): return "low"
+def predict_many(rows): return ["low" for row in rows]
+def predict_proba(row): return {"low": 1.0, "mid": 0.0, "high": 0.0}
+def explain(row): return "R1: always"
 """
-    body = numeric().body
-    with pytest.raises(RefusedError) as refused:
-        run_python(text, body.features, [(0.0, 0.0)])
-    files = ["artefact.py", "errors.txt", "rows.marshal"]
-    said = f"[{5 << 30}, {1 << 30}] {files} answers.json treecompile- 1"
-    assert str(refused.value) == said
-    assert run_python("1 / 0", body.features, []) == []
+MODULES = {
+    "import os\nos._exit(0)": "ended before it gave an answer",
+    "raise SystemExit('enough')": "enough",
+    "raise SystemExit(3)": "ended without a message",
+    "import os\nos.kill(os.getpid(), 11)": "ended by SIGSEGV",
+    "1 +": "SyntaxError",
+    "raise ValueError('é' * 100_000)": "é",
+    ANSWERS: "",
+    ANSWERS + "predict_many = lambda rows: []": "it gave 0 answers",
+    ANSWERS + "explain = lambda row: 1": "unexpected form",
+    ANSWERS + "predict_proba = lambda row: []": "AttributeError",
+}
+
+
+@pytest.mark.parametrize("text", MODULES, ids=range(len(MODULES)))
+def test_whatever_a_module_does_it_is_not_verified(text: str) -> None:
+    report = tried(text, "python")
+    assert not report.passed
+    assert re.search(MODULES[text], report.refused)
+    assert len(report.refused) < 1200
+
+
+def test_a_module_without_an_end_is_stopped() -> None:
+    began = time.monotonic()
+    report = tried("while True: pass", "python", timeout=1)
+    assert report.refused == "it did not end within 1 seconds (see --timeout)"
+    assert time.monotonic() - began < 30
 
 
 @pytest.mark.parametrize("last", ["# \ud800", "# é"])
@@ -82,138 +139,57 @@ def test_text_that_cannot_be_encoded_is_run_nevertheless(last: str) -> None:
     assert answer.probabilities == (0.75, 0.25, 0.0)
 
 
-# ---------------------------------------------------------------- a run
+# ---------------------------------------------------------------- the command
 
 
-def run(folder: Path, code: str, timeout: float = 60.0) -> None:
-    execute([sys.executable, "-I", "-S", "-c", code], folder, timeout)
-
-
-def refusal(folder: Path, code: str, timeout: float = 60.0) -> str:
-    with pytest.raises(RefusedError) as refused:
-        run(folder, code, timeout)
-    return str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("code", "said"),
-    [
-        ("raise SystemExit('first\\nlast')", "last"),
-        ("raise SystemExit(3)", "it ended without a message"),
-        ("import sys; print(' \\n\\n', file=sys.stderr); sys.exit(1)", "it ended with"),
-        ("import sys; sys.stderr.write('x' * 99999 + '\\nlast'); sys.exit(1)", "last"),
-        ("raise SystemExit('x' * 99999)", "x" * 9999),
-        (r"import sys; sys.stderr.buffer.write(b'\xff'); sys.exit(1)", "\ufffd"),
-        ("import os; os.kill(os.getpid(), 9)", "it was ended by SIGKILL"),
-        ("import os; os.kill(os.getpid(), 40)", "it ended without a message"),
-    ],
-    ids=range(8),
-)
-def test_why_a_program_failed_is_its_last_line(
-    code: str, said: str, tmp_path: Path
-) -> None:
-    found = refusal(tmp_path, code)
-    assert found.startswith(said)
-    assert len(found) <= 10_000
-
-
-def test_a_program_cannot_read_what_is_typed(tmp_path: Path) -> None:
-    read, write = os.pipe()
-    os.write(write, b"treasure")
-    os.close(write)
-    kept = os.dup(0)
-    os.dup2(read, 0)
-    try:
-        assert refusal(tmp_path, "import sys; sys.exit(repr(sys.stdin.read()))") == "''"
-    finally:
-        os.dup2(kept, 0)
-        os.close(kept)
-        os.close(read)
-
-
-def test_a_program_has_its_time_and_no_more(tmp_path: Path) -> None:
-    began = time.monotonic()
-    said = refusal(tmp_path, "import time; time.sleep(60)", 0.5)
-    assert said == "it did not end within 0.5 seconds (see --timeout)"
-    assert time.monotonic() - began < 30
-
-
-def test_a_program_sees_nothing_of_ours(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SYSTEMROOT", "kept")  # Windows needs it
-    monkeypatch.setenv("SECRET", "treasure")
-    code = """
-import json, os
-print("heard by nobody")
-names = {k: v for k, v in os.environ.items() if k != "LC_CTYPE"}
-with open("seen.json", "w") as file:
-    json.dump([os.path.realpath("."), names, os.getpid() == os.getsid(0)], file)
-"""
-    run(tmp_path, code)
-    seen = json.loads((tmp_path / "seen.json").read_text())
-    assert seen == [str(tmp_path.resolve()), {"SYSTEMROOT": "kept"}, True]
-    assert capfd.readouterr() == ("", "")
-
-
-def test_without_groups_the_process_itself_is_ended(
+def test_an_engine_that_crashes_is_a_result(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As on Windows."""
-    monkeypatch.delattr(os, "killpg")
-    assert "did not end" in refusal(tmp_path, "import time; time.sleep(60)", 0.2)
-    run(tmp_path, "")
+    model, artefact = tmp_path / "model.json", tmp_path / "predict.sql"
+    model.write_text(dumps(numeric()))
+    artefact.write_text(emit(numeric(), "sql").text)
+    assert run("verify", model, artefact).exit_code == 0
+
+    def crash(seconds: float) -> None:
+        os.kill(os.getpid(), 9)
+
+    monkeypatch.setattr("treecompile.verify.execution.deadline", crash)
+    result = run("verify", model, artefact)
+    assert result.exit_code == 1
+    assert "NOT verified: sqlite would not run" in result.stderr
+    assert "the engine ended with SIGKILL" in result.stderr
 
 
-# ---------------------------------------------------------------- answers
+def test_what_cannot_be_interrupted_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, artefact = tmp_path / "model.json", tmp_path / "predict.sql"
+    model.write_text(dumps(numeric()))
+    artefact.write_text(ENDLESS)
+    monkeypatch.setattr(supervision, "GRACE", 0.5)
+    monkeypatch.setattr("treecompile.engines.sqlite.SQLite.cancel", lambda _: None)
+    result = run("verify", model, artefact, "--engine", "sqlite", "--timeout", "0.5")
+    assert result.exit_code == 1
+    assert "did not end within 0.5 seconds" in result.stderr
 
 
-def test_answers_are_read_by_their_form(tmp_path: Path) -> None:
-    path = tmp_path / "answers.json"
-    path.write_text(
-        '[["a", [0.5, 0.5], "R1: if x: y"], [null, [], "R2"], [1, [], [2.5]]]'
-    )
-    assert records(path, 3) == [
-        ModuleAnswer("a", (0.5, 0.5), ("R1",)),
-        ModuleAnswer(None, (), ("R2",)),
-        ModuleAnswer(1, (), (2.5,)),  # with the margin of a forest
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("[[[", "its answers cannot be read"),
-        ("[" * 100_000, "its answers cannot be read"),
-        ("\xff", "its answers cannot be read"),
-        ("{}", "it gave no answers for 1 rows"),
-        ("[]", "it gave 0 answers for 1 rows"),
-        ("[1, 2]", "it gave 2 answers for 1 rows"),
-        ('[["a", [], 7]]', "an answer has an unexpected form: ['a', [], 7]"),
-        ('[["a", 7, "R1"]]', "an answer has an unexpected form"),
-        ('["abc"]', "an answer has an unexpected form: 'abc'"),
-    ],
-    ids=range(9),
-)
-def test_other_answers_are_refused(text: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "answers.json"
-    path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(RefusedError) as refused:
-        records(path, 1)
-    assert str(refused.value).startswith(said)
-
-
-def test_no_answers_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(RefusedError, match="^it ended before it gave an answer$"):
-        records(tmp_path / "answers.json", 1)
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e7", "9" * 20])
+def test_a_time_limit_is_a_number_of_seconds(tmp_path: Path, seconds: str) -> None:
+    model = tmp_path / "model.json"
+    model.write_text(dumps(numeric()))
+    artefact = tmp_path / "a.sql"
+    artefact.write_text("'rest'")
+    result = run("verify", model, artefact, "--engine", "sqlite", "--timeout", seconds)
+    assert result.exit_code == (1 if seconds == "1e7" else 2)
+    assert ("--timeout" in result.stderr) == (result.exit_code == 2)
 
 
 # ---------------------------------------------------------------- supervision
 
 
 def test_results_and_errors_come_back() -> None:
-    assert supervised(lambda: (os.getpid() != os.getppid(), [1, 2])) == (True, [1, 2])
     assert supervised(os.getpid) != os.getpid()
+    assert supervised(lambda: supervised(os.getpid)) != os.getpid()
     with pytest.raises(ZeroDivisionError):
         supervised(lambda: 1 // 0)
 
@@ -221,25 +197,16 @@ def test_results_and_errors_come_back() -> None:
 @pytest.mark.parametrize(
     ("work", "number", "said"),
     [
-        (lambda: os._exit(0), 0, "exit code 0"),
         (lambda: os._exit(3), 3, "exit code 3"),
         (lambda: os.kill(os.getpid(), 9), signal.SIGKILL, "SIGKILL"),
-        (lambda: os.kill(os.getpid(), 15), signal.SIGTERM, "SIGTERM"),
     ],
-    ids=range(4),
 )
 def test_an_end_without_a_result_is_an_error(
     work: Callable[[], Any], number: int, said: str
 ) -> None:
-    with pytest.raises(EndedError) as ended:
+    with pytest.raises(EndedError, match=said) as ended:
         supervised(work)
     assert ended.value.signal == number
-    assert type(ended.value.signal) is type(number)
-    assert str(ended.value) == said
-
-
-def test_a_child_may_have_children() -> None:
-    assert supervised(lambda: supervised(os.getpid)) != os.getpid()
 
 
 class InterruptedByTestError(Exception):
@@ -264,69 +231,3 @@ def test_a_child_is_ended_if_its_parent_is_interrupted(tmp_path: Path) -> None:
         signal.signal(signal.SIGUSR1, before)
     with pytest.raises(ProcessLookupError):
         os.kill(int((tmp_path / "pid").read_text()), 0)
-
-
-def test_without_fork_the_work_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on Windows."""
-    monkeypatch.delattr(os, "fork")
-    assert supervised(os.getpid) == os.getpid()
-
-
-def test_a_child_ends_what_it_began_and_nothing_else(tmp_path: Path) -> None:
-    """It has a session to end, for which it is waited."""
-
-    def slowly() -> None:
-        time.sleep(0.2)
-        (tmp_path / "of the child").touch()
-
-    def work() -> None:
-        atexit.register(slowly)
-
-    ours = atexit.register((tmp_path / "of the parent").touch)
-    try:
-        supervised(work)
-    finally:
-        atexit.unregister(ours)
-    assert [path.name for path in tmp_path.iterdir()] == ["of the child"]
-
-
-@pytest.mark.parametrize(
-    ("pages", "hard", "expected"),
-    [
-        (2**20, resource.RLIM_INFINITY, 4 * 2**30),
-        (2**24, resource.RLIM_INFINITY, 48 * 2**30),
-        (2**24, 48 * 2**30 + 1, 48 * 2**30),
-        (2**24, 48 * 2**30, None),
-        (2**24, 2**30, None),
-    ],
-)
-def test_a_child_takes_most_of_the_memory_at_most(
-    pages: int, hard: int, expected: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    known = {"SC_PHYS_PAGES": pages, "SC_PAGE_SIZE": 4096}
-    set_: list[tuple[int, tuple[int, int]]] = []
-    monkeypatch.setattr(os, "sysconf", known.__getitem__)
-    monkeypatch.setattr(resource, "getrlimit", lambda which: (hard, hard))
-    monkeypatch.setattr(resource, "setrlimit", lambda *limit: set_.append(limit))
-    found = supervised(lambda: set_)
-    wanted = [] if expected is None else [(resource.RLIMIT_AS, (expected, hard))]
-    assert repr(found) == repr(wanted)  # no floats, which the system refuses
-
-
-def test_a_deadline_is_kept_in_a_process_of_its_own() -> None:
-    def timers() -> list[float]:
-        assert supervision.in_own_process
-        signal.signal(signal.SIGALRM, signal.SIG_IGN)
-        with deadline(50.0):
-            within = signal.getitimer(signal.ITIMER_REAL)[0]
-            handler = signal.getsignal(signal.SIGALRM)
-        assert handler is signal.SIG_DFL
-        return [within, signal.getitimer(signal.ITIMER_REAL)[0]]
-
-    within, after = supervised(timers)
-    assert 55.0 < within <= 60.0
-    assert after == 0.0
-    before = signal.getitimer(signal.ITIMER_REAL)[0]
-    with deadline(50.0):
-        assert not supervision.in_own_process
-        assert signal.getitimer(signal.ITIMER_REAL)[0] <= before

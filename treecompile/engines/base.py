@@ -116,7 +116,7 @@ class Connection:
 
     @contextmanager
     def locked(self, seconds: float) -> Iterator[None]:
-        """While it is open, untrusted SQL can run: it only reads, for a limited time.
+        """While it is open, an artefact can run: it only reads, for a limited time.
 
         Raises TimeoutError if a query was stopped because its time was over.
         """
@@ -151,7 +151,7 @@ class Connection:
         """End the running query; called in another thread."""
 
     def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
-        """The first records of an untrusted query."""
+        """The first records of a query."""
         found: Sequence[Sequence[Any]] = self.execute(query).fetchmany(most)
         return found
 

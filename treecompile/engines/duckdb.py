@@ -20,7 +20,7 @@ from treecompile.engines.base import (
 )
 from treecompile.model.errors import EngineError
 
-LOCKED = {  # for untrusted SQL
+LOCKED = {  # for artefacts
     "threads": 1,  # for few rows, more take longer to start than they save
     "enable_external_access": "false",  # no files, no extensions, no other databases
     "autoinstall_known_extensions": "false",

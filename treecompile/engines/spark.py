@@ -46,7 +46,7 @@ ROOMY = {
     "spark.driver.memory": "4g",
     "spark.driver.extraJavaOptions": "-XX:+ExitOnOutOfMemoryError",
 }
-UNTRUSTED = "treecompile_artefact"  # the group of the jobs that run untrusted SQL
+ARTEFACT = "treecompile_artefact"  # the group of the jobs that run an artefact
 FILES_AS_TABLES = "spark.sql.runSQLOnFiles"  # FROM csv.`path`
 PARTITIONS = "spark.sql.shuffle.partitions"
 WAREHOUSE = "spark.sql.warehouse.dir"
@@ -80,7 +80,7 @@ class Spark(ArrowConnection):
 
     def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
         context = self.session.sparkContext
-        context.setJobGroup(UNTRUSTED, "an artefact", interruptOnCancel=True)
+        context.setJobGroup(ARTEFACT, "an artefact", interruptOnCancel=True)
         try:
             with _open_sockets():
                 return rows_of(self.session.sql(query).limit(most).toArrow())
@@ -88,7 +88,7 @@ class Spark(ArrowConnection):
             context.setLocalProperty("spark.jobGroup.id", None)
 
     def cancel(self) -> None:
-        self.session.sparkContext.cancelJobGroup(UNTRUSTED)
+        self.session.sparkContext.cancelJobGroup(ARTEFACT)
 
     def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
         with _open_sockets():

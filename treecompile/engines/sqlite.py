@@ -24,7 +24,6 @@ from treecompile.model.errors import EngineError
 from treecompile.model.ir import Row
 
 VIEW = "treecompile_columns"
-LONGEST_VALUE = 100_000_000  # bytes of a text that untrusted SQL makes
 STEPS = 1_000_000  # of SQLite's virtual machine: a few hundredths of a second
 TIMES = ("DATE", "TIME")  # declared types that are kept: the values are text or numbers
 
@@ -92,7 +91,7 @@ class SQLite(SqlStore):
         return "".join(types) or "null"
 
 
-READING = (  # actions that untrusted SQL may do
+READING = (  # actions that an artefact may do
     *(sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ),
     *(sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE),
 )
@@ -105,8 +104,6 @@ def _allow_reading(action: int, *_: str | None) -> int:
 @contextmanager
 def sandbox(url: str) -> Iterator[Connection]:
     with closing(sqlite3.connect(":memory:")) as connection:
-        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         # sqlite3.Warning: that a text has several statements.
         yield SQLite(connection, sqlite3.Error, sqlite3.Warning)
 

@@ -1,7 +1,7 @@
 """Runs the SQL of an artefact on a real database, over a table of the rows to try.
 
-The answers are those that the database returned, and nothing is left behind in it. The
-SQL may be anybody's, so the database runs it locked and for a limited time.
+The answers are those that the database returned, and nothing is left behind in it: the
+SQL only reads, for a limited time.
 """
 
 from __future__ import annotations

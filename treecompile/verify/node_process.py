@@ -1,21 +1,15 @@
-"""Runs a JavaScript module that may be hostile, on Node.js in a process of its own.
+"""Runs a JavaScript module on Node.js, in a process of its own.
 
-Where this Node.js has permissions, the module may read only its own folder, write only
-its answers, and start no process. Values travel as text that keeps them exact: a double
-as its bits.
+Values travel as text that keeps them exact: a double as its bits.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import struct
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
-from functools import cache
 from math import copysign
 from pathlib import Path
 from typing import Any
@@ -23,28 +17,10 @@ from typing import Any
 from treecompile.emit.javascript.decision import SAFE, is_large
 from treecompile.model.errors import EngineError
 from treecompile.model.ir import Body, Label, Row, Value, ValueType
-from treecompile.verify.processes import (
-    LIMIT,
-    TIMEOUT,
-    ModuleAnswer,
-    execute,
-    limits,
-    records,
-)
+from treecompile.verify.processes import TIMEOUT, ModuleAnswer, execute, records
 from treecompile.verify.statements import RefusedError
 
-MEMORY = 4096  # megabytes for objects
-
-# Python code that sets the limits and then becomes Node.js.
-START = f"""
-import os, sys
-limits = sys.argv[1]
-{LIMIT}
-os.execve(sys.argv[2], sys.argv[2:], {{}})  # Python may have set LC_CTYPE
-"""
-
 # `run` imports a module, reads rows, and writes [label, probabilities, rule] for each.
-# It uses functions that were saved before the module could replace them.
 FUNCTIONS = r"""
 import { readFileSync, writeFileSync, writeSync } from "node:fs";
 
@@ -155,7 +131,7 @@ def run_node(
         "rows": [_row(row, body) for row in rows],
     }
     with tempfile.TemporaryDirectory(prefix="treecompile-") as name:
-        folder = Path(name).resolve()  # permissions are for paths without links
+        folder = Path(name)
         module, runner, values, answers = (
             folder / each
             for each in ("artefact.mjs", "run.mjs", "rows.json", "answers.json")
@@ -163,12 +139,8 @@ def run_node(
         module.write_text(text, encoding="utf-8", errors="surrogatepass")
         runner.write_text(RUNNER, encoding="ascii")
         values.write_text(json.dumps(given), encoding="ascii")
-        command = [node, *_options(node, folder, answers), str(runner)]
-        command += [module.as_uri(), str(values), str(answers)]
-        if os.name == "posix":  # on Windows a process cannot become another
-            before = [sys.executable, "-I", "-S", "-c", START, limits(timeout)]
-            command = [*before, *command]
-        execute(command, folder, timeout)
+        command = [node, "--no-warnings", str(runner), module.as_uri()]
+        execute([*command, str(values), str(answers)], folder, timeout)
         found = records(answers, len(rows))
     return [
         ModuleAnswer(
@@ -189,27 +161,6 @@ def node_program() -> str:
             " cannot be verified here: install it, and try again"
         )
     return found
-
-
-def _options(node: str, folder: Path, answers: Path) -> list[str]:
-    options = ["--no-warnings", f"--max-old-space-size={MEMORY}"]
-    if permission := _permission(node):
-        reading, writing = f"--allow-fs-read={folder}", f"--allow-fs-write={answers}"
-        options += [permission, reading, writing]
-    return options
-
-
-@cache
-def _permission(node: str) -> str:
-    """Return the option for permissions, which has had two names; "" if none."""
-    asked = "console.log([...process.allowedNodeEnvironmentFlags].join('\\n'))"
-    try:
-        done = subprocess.run([node, "-e", asked], capture_output=True, timeout=60)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise EngineError(f"Node.js does not start: {error}") from None
-    known = done.stdout.decode(errors="replace").split()
-    names = ("--permission", "--experimental-permission")
-    return next((name for name in names if name in known), "")
 
 
 # ---------------------------------------------------------------- values as text

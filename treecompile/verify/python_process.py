@@ -1,4 +1,4 @@
-"""Runs a Python module that may be hostile, in an interpreter of its own."""
+"""Runs a Python module in an interpreter of its own."""
 
 from __future__ import annotations
 
@@ -10,25 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from treecompile.model.ir import Feature, Row
-from treecompile.verify.processes import (
-    LIMIT,
-    MOST_MEMORY,
-    TIMEOUT,
-    ModuleAnswer,
-    execute,
-    limits,
-    records,
-)
+from treecompile.verify.processes import TIMEOUT, ModuleAnswer, execute, records
 
-# Loads the module in argv[1] and reads rows from argv[2]; argv[4] has the limits.
+# Loads the module in argv[1] and reads rows from argv[2].
 # Writes [answer, probabilities, explanation] for each row to argv[3]; the module of a
 # forest has margins instead of an explanation. JSON keeps the types of values apart,
 # and doubles exact.
-RUNNER = f"""
+RUNNER = """
 import gc, importlib.util, json, marshal, sys
 gc.disable()  # it would look at all rows again and again
-limits = sys.argv[4]
-{LIMIT}
 spec = importlib.util.spec_from_file_location("artefact", sys.argv[1])
 module = importlib.util.module_from_spec(spec)
 sys.modules["artefact"] = module
@@ -36,7 +26,7 @@ spec.loader.exec_module(module)
 with open(sys.argv[2], "rb") as file:
     names, rows = marshal.load(file)
 rows = [dict(zip(names, row)) for row in rows]
-predict_proba = getattr(module, "predict_proba", lambda row: {{}})
+predict_proba = getattr(module, "predict_proba", lambda row: {})
 explain = getattr(module, "explain", None) or (lambda row: list(module.margins(row)))
 by_position = getattr(module, "predict_values", None)  # older modules have none
 several = iter(module.predict_many(rows))
@@ -60,12 +50,12 @@ for row in rows:
     if not agree:
         raise SystemExit("predict and its other forms disagree on %r" % (row,))
     answers.append([answer, list(predict_proba(row).values()), said])
-forms = {{
+forms = {
     "predict": module.predict,
     "predict_values": lambda row: by_position(*[row[n] for n in module.FEATURES]),
-}}
+}
 for name in module.FEATURES if by_position else ():
-    row = dict(rows[0], **{{name: []}})
+    row = dict(rows[0], **{name: []})
     for told, form in forms.items():
         try:
             form(row)
@@ -94,11 +84,9 @@ def run_python(
             folder / file for file in ("artefact.py", "rows.marshal", "answers.json")
         )
         module.write_text(text, encoding="utf-8", errors="surrogatepass")
-        # The answers are JSON instead: what an artefact has written is not trusted.
         values: Any = (names, list(rows))
         given.write_bytes(marshal.dumps(values))
         files = [str(path) for path in (module, given, answers)]
-        most = limits(timeout, RLIMIT_AS=MOST_MEMORY)
-        command = [sys.executable, "-I", "-S", "-c", RUNNER, *files, most]
+        command = [sys.executable, "-I", "-S", "-c", RUNNER, *files]
         execute(command, folder, timeout)
         return records(answers, len(rows))

@@ -1,7 +1,7 @@
 """Does work in a process of its own, so that an engine can crash without harm.
 
-A hostile text may bring down a database library that runs in this process: its parser
-overflows the stack, a function takes all the memory, or nothing can interrupt it.
+A large text may bring down a database library that runs in this process: its parser
+overflows the stack, or nothing can interrupt it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,11 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from multiprocessing.connection import Connection as Pipe
 from typing import Any, TypeVar
 
 Done = TypeVar("Done")
-LEAST_MEMORY = 4 << 30  # bytes
 GRACE = 10.0  # seconds that an engine has to end a query by itself
 
 in_own_process = False
@@ -59,7 +58,6 @@ def _child(work: Callable[[], Any], sender: Pipe) -> None:
     global in_own_process
     in_own_process = True
     atexit._clear()  # forget the exit functions of the parent
-    _limit_memory()
     try:
         outcome = True, work()
     except Exception as error:
@@ -67,18 +65,6 @@ def _child(work: Callable[[], Any], sender: Pipe) -> None:
     sender.send(outcome)
     sender.close()
     atexit._run_exitfuncs()  # multiprocessing does not run them
-
-
-def _limit_memory() -> None:
-    """Limit memory to 3/4 of the machine's, so that other programs keep some."""
-    import resource
-
-    pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
-    most = max(LEAST_MEMORY, pages * size * 3 // 4)
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    if hard == resource.RLIM_INFINITY or most < hard:
-        with suppress(ValueError, OSError):
-            resource.setrlimit(resource.RLIMIT_AS, (most, hard))
 
 
 @contextmanager
