@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import product
@@ -14,20 +14,19 @@ import pytest
 from tests.support.dialects import SQLITE, with_limits
 from tests.support.samples import balanced, chain, every_type, stump
 from treecompile.emit.compiler import emit
+from treecompile.emit.lower import Arm, lower
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.checks import size_warnings
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.forest_answers import first_greatest
 from treecompile.emit.sql.lower import case_lines, expressions
-from treecompile.emit.sql.text import Quoting, column_names, literal
-from treecompile.emit.steps import Step, tree_steps
+from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names, literal
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import (
     Condition,
     Feature,
     Kind,
     Op,
-    Tree,
     ValueType,
 )
 
@@ -37,12 +36,15 @@ X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
 # ---------------------------------------------------------------- limits
 
 
+def case(arms: Iterable[Arm], dialect: Dialect) -> list[str]:
+    writer = ConditionWriter(dialect, every_type().body, {0: "x"})
+    return list(case_lines(arms, writer, lambda rules: rules[0].id))
+
+
 def lines_of(dialect: Dialect, tests: int) -> list[str]:
     """A chain of so many tests."""
     conditions = tuple(Condition(0, Op.LE, float(n), False) for n in range(tests))
-    body = chain((X,), conditions, ("a", "b")).body
-    assert isinstance(body, Tree)
-    return list(case_lines(tree_steps(body), lambda test, known: "t", str, dialect))
+    return case(lower(chain((X,), conditions, ("a", "b")).body), dialect)
 
 
 def test_a_case_has_as_many_arms_as_are_allowed() -> None:
@@ -53,14 +55,12 @@ def test_a_case_has_as_many_arms_as_are_allowed() -> None:
 
 
 def test_a_rule_joins_as_many_tests_as_are_allowed() -> None:
-    body = every_type().body
-    assert isinstance(body, Tree)
-    steps = list(tree_steps(body))
-    steps[0] = replace(steps[0], tests=steps[0].tests * 5)
+    arms = list(lower(stump(0.5).body))
+    arms[0] = replace(arms[0], tests=arms[0].tests * 5)
     for most in (5, 6):
-        list(case_lines(steps, lambda test, known: "t", str, with_limits(tests=most)))
+        case(arms, with_limits(tests=most))
     with pytest.raises(TargetError, match="joins 5 conditions by AND.*allows 4"):
-        list(case_lines(steps, lambda test, known: "t", str, with_limits(tests=4)))
+        case(arms, with_limits(tests=4))
 
 
 def test_the_size_of_the_text_is_compared_with_what_the_database_reads() -> None:
@@ -133,12 +133,8 @@ def whens(lines: Sequence[str]) -> int:
 
 
 def test_the_arms_of_each_case_are_counted() -> None:
-    body = balanced(5).body
-    assert isinstance(body, Tree)
-
     def lines(arms: int) -> list[str]:
-        dialect = with_limits(arms=arms)
-        return list(case_lines(tree_steps(body), lambda test, known: "t", str, dialect))
+        return case(lower(balanced(5).body), with_limits(arms=arms))
 
     most = whens(lines(0))
     assert 1 < most < 31
@@ -152,18 +148,16 @@ def test_the_arms_of_each_case_are_counted() -> None:
 
 @pytest.mark.parametrize(("outer", "inner"), [(1, 3), (3, 1), (3, 3)])
 def test_the_arms_of_an_inner_case_are_its_own(outer: int, inner: int) -> None:
-    test = (Condition(0, Op.LE, 0.5, False),)
-    steps = [
-        *(Step(0, test, n) for n in range(outer - 1)),
-        Step(0, test, None),
-        *(Step(1, test, n) for n in range(inner)),
-        *(Step(1, (), 8), Step(0, (), 9)),
+    test, rule = lower(stump(0.5).body)
+    arms = [
+        *(replace(test, depth=0) for _ in range(outer - 1)),
+        replace(test, rules=()),
+        *(replace(test, depth=1) for _ in range(inner)),
+        *(replace(rule, depth=1), rule),
     ]
 
-    def lines(arms: int) -> list[str]:
-        return list(
-            case_lines(steps, lambda test, known: "t", str, with_limits(arms=arms))
-        )
+    def lines(most: int) -> list[str]:
+        return case(arms, with_limits(arms=most))
 
     assert whens(lines(3)) == 3
     with pytest.raises(TargetError, match="more WHENs"):

@@ -43,7 +43,7 @@ C = Feature("c", Kind.CATEGORICAL, ValueType.STR, tuple("abcde"))
 def written(dialect: Dialect, *tests: Condition) -> list[str]:
     made = chain((C,), tests, ("low", "high")).body
     writer = ConditionWriter(dialect, made, column_names(made, Quoting(dialect), {}))
-    return [writer.text(test) for test in tests]
+    return [writer.condition(test) for test in tests]
 
 
 def test_long_sets_are_divided() -> None:
@@ -87,7 +87,7 @@ def test_many_thresholds_are_written_as_a_dialect_wants_it() -> None:
         writer = ConditionWriter(
             dialect, made, column_names(made, Quoting(dialect), {})
         )
-        return [writer.text(test).partition("<= ")[2] for test in tests]
+        return [writer.condition(test).partition("<= ")[2] for test in tests]
 
     one, two, three = (f"CAST({number} AS REAL)" for number in (1, 2, 3))
     assert doubles(0, 1.0, 2.0, 3.0) == [one, two, three]

@@ -187,7 +187,9 @@ class RuleCounter:
         """Yield the rows that meet the conditions of each rule, and their errors."""
         writer = ConditionWriter(self.dialect, self.body, self.read.columns)
         every = self.dialect.conditions.always.fill()
-        tests = [" AND ".join(map(writer.text, r.conditions)) or every for r in rules]
+        tests = [
+            " AND ".join(map(writer.condition, r.conditions)) or every for r in rules
+        ]
         asked = [f"count(CASE WHEN {test} THEN 1 END)" for test in tests]
         labels = self.body.labels
         if labels:

@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from functools import cache
 
 from treecompile.emit.literals import DOUBLES, INTEGERS, STRINGS, identifiers
-from treecompile.emit.lowering import CompilerInput, Lowered, form_of
+from treecompile.emit.lower import ArmTest
+from treecompile.emit.lower import lower as arms_of
+from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.phrases import Phrase
-from treecompile.emit.steps import decision_steps
 from treecompile.emit.targets import ByType
 from treecompile.emit.toml import build, checked, phrase
 from treecompile.model import ir, words
-from treecompile.model.paths import outcomes
-from treecompile.model.semantics import membership, probabilities, threshold
+from treecompile.model.semantics import probabilities
 
 # ---------------------------------------------------------------- target.toml
 
@@ -192,17 +192,14 @@ class CodeWriter:
         """Yield the lines of the decision, one for each arm."""
         layout, join = self.language.layout, self.language.operators.all.fill().join
         each, one_indent = layout.each.fill(), layout.indent.fill()
-        decided = outcomes(self.body)
         arms = [0]  # of each open block
-        for step in decision_steps(self.body, layout.nesting):
-            indent = one_indent * step.depth
-            answer = {}
-            if step.outcome is not None:
-                answer = self.answer(decided[step.outcome])
-            if step.tests:
-                arms[step.depth] += 1
-                tests = join(map(self.test, step.tests))
-                if step.outcome is None:
+        for arm in arms_of(self.body, layout.nesting):
+            indent = one_indent * arm.depth
+            answer = self.answer(arm.rules[0]) if arm.rules else {}
+            if arm.tests:
+                arms[arm.depth] += 1
+                tests = join(map(self.test, arm.tests))
+                if not arm.rules:
                     arms.append(0)
                     yield indent + layout.open.fill(tests=tests)
                 else:
@@ -210,9 +207,9 @@ class CodeWriter:
                 continue
             yield indent + layout.last.fill(**answer)
             ends = each * arms.pop()
-            close = (layout.close if step.depth else layout.end).fill(ends=ends)
+            close = (layout.close if arm.depth else layout.end).fill(ends=ends)
             if close:
-                yield one_indent * max(0, step.depth - 1) + close
+                yield one_indent * max(0, arm.depth - 1) + close
 
     def literal(self, value: ir.Label | ir.Category) -> str:
         literals = self.language.literals
@@ -240,34 +237,33 @@ class CodeWriter:
             "evidence": self.said[rule.id],
         }
 
-    def _test(self, test: ir.Condition) -> str:
-        tests, operators = self.language.tests, self.language.operators
+    def _test(self, test: ArmTest) -> str:
+        tests, operators, form = self.language.tests, self.language.operators, test.form
         feature = self.body.features[test.feature]
-        name, chosen = form_of(test, feature)
-        if name in ("always", "never"):
-            return (operators.always if name == "always" else operators.never).fill()
-        if name in ("missing", "known"):
-            return self._presence(test, feature, name == "missing")
+        if form in ("always", "never"):
+            return (operators.always if form == "always" else operators.never).fill()
+        if form in ("missing", "known"):
+            return self._presence(test, feature, form == "missing")
+        values = [self.literal(value) for value in test.values]
         if feature.kind is ir.Kind.NUMERIC:
-            form: Phrase = getattr(tests, name)
-            return self._filled(form, test, self.literal(threshold(test)))
-        inside, _, missing = membership(test, feature)
+            return self._filled(getattr(tests, form), test, values[0])
+        inside, missing = form.startswith("within"), form.endswith("_or_missing")
         equal = tests.equal.of(feature.type)
         members = operators.any.fill().join(
-            self._filled(equal, test, self.literal(category)) for category in chosen
+            self._filled(equal, test, value) for value in values
         )
-        if len(chosen) > 1 or not inside:
+        if len(values) > 1 or not inside:
             members = f"({members})"
         if not inside:
             members = operators.negated.fill(test=members)
         join = (operators.any if missing else operators.all).fill().join
         return f"({join((self._presence(test, feature, missing), members))})"
 
-    def _presence(self, test: ir.Condition, feature: ir.Feature, missing: bool) -> str:
+    def _presence(self, test: ArmTest, feature: ir.Feature, missing: bool) -> str:
         tests = self.language.tests
         asked = tests.missing if missing else tests.known
         return self._filled(asked.of(feature.type), test)
 
-    def _filled(self, form: Phrase, test: ir.Condition, value: str = "") -> str:
+    def _filled(self, form: Phrase, test: ArmTest, value: str = "") -> str:
         index = test.feature
         return form.fill(x=self.values[index], name=self.references[index], value=value)

@@ -11,10 +11,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from treecompile.emit.lowering import form_of
-from treecompile.emit.steps import Step
+from treecompile.emit.lower import Arm, ArmTest
 from treecompile.model import ir
-from treecompile.model.semantics import membership, threshold
 
 NAME_WIDTH = 24  # maximum length of a local variable
 INLINE_WIDTH = 24  # maximum length of a label or a set of categories inside a line
@@ -37,29 +35,29 @@ class FunctionText:
 
 
 class GuardClauses(ABC):
-    """Writes the steps of a decision; `variables` names the features that it reads."""
+    """Writes the arms of a decision; `variables` names the features that it reads."""
 
     indent: int  # columns of each level
     width: int  # the width of a line
     first: str  # the name of the first function
     following: str  # the name of the others, before a number
-    number_tests: Mapping[str, str]  # by the names of `form_of`
+    number_tests: Mapping[str, str]  # by the forms of `ArmTest`
 
     def __init__(
         self,
         body: ir.Body,
         variables: Mapping[int, str],
-        steps: Sequence[Step],
+        arms: Sequence[Arm],
         said: Mapping[str, str],
         sets: dict[tuple[str, ...], str] | None = None,
     ) -> None:
         self.body = body
         self.said = said  # the evidence of each rule (see `words.evidence_by_id`)
         self.variables = variables
-        self.steps = steps
+        self.arms = arms
         # Sets of literals that are named constants; the trees of a forest share them.
         self.sets = {} if sets is None else sets
-        asked = dict.fromkeys(test for step in steps for test in step.tests)
+        asked = dict.fromkeys(test for arm in arms for test in arm.tests)
         self.texts = {test: self.test(test) for test in asked}
         widest = max(map(len, self.texts.values()), default=0)
         room = self.width - len(self.guard([""], "")[0]) - widest
@@ -97,27 +95,27 @@ class GuardClauses(ABC):
 
     # ------------------------------------------------------------ the walk
 
-    def functions(self, decided: Mapping[int, ir.Rule]) -> list[FunctionText]:
+    def functions(self) -> list[FunctionText]:
         """Return the first function, then those that continue it."""
         current = FunctionText(self.first, 0)
         found = [current]
-        for step in self.steps:
-            while step.depth < current.base:
+        for arm in self.arms:
+            while arm.depth < current.base:
                 assert current.caller is not None
                 current = current.caller
-            self.close(current, step.depth)
-            margin = self.margin(current, step.depth)
-            if step.tests:
-                current.uses.update(test.feature for test in step.tests)
-                texts = [self.texts[test] for test in step.tests]
+            self.close(current, arm.depth)
+            margin = self.margin(current, arm.depth)
+            if arm.tests:
+                current.uses.update(test.feature for test in arm.tests)
+                texts = [self.texts[test] for test in arm.tests]
                 current.lines += self.guard(texts, margin)
-                current.open = step.depth + 1
-                margin = self.margin(current, step.depth + 1)
-            if step.outcome is not None:
-                current.lines += self.returned(decided[step.outcome], margin)
-            elif step.depth - current.base + 1 >= self.levels:
+                current.open = arm.depth + 1
+                margin = self.margin(current, arm.depth + 1)
+            if arm.rules:
+                current.lines += self.returned(arm.rules[0], margin)
+            elif arm.depth - current.base + 1 >= self.levels:
                 name = f"{self.following}{len(found)}"
-                depth, at = step.depth + 1, len(current.lines)
+                depth, at = arm.depth + 1, len(current.lines)
                 current.lines.append(margin)
                 current = FunctionText(name, depth, current, at, depth)
                 found.append(current)
@@ -150,15 +148,16 @@ class GuardClauses(ABC):
 
     # ------------------------------------------------------------ tests and answers
 
-    def test(self, test: ir.Condition) -> str:
-        feature = self.body.features[test.feature]
-        if feature.kind is ir.Kind.NUMERIC:
-            name, _ = form_of(test, feature)
-            x, value = self.variables[test.feature], self.literal(threshold(test))
-            return self.number_tests[name].format(x=x, value=value)
-        inside, categories, missing = membership(test, feature)
+    def test(self, test: ArmTest) -> str:
+        form = test.form
+        if self.body.features[test.feature].kind is ir.Kind.NUMERIC:
+            value = "".join(map(self.literal, test.values))
+            x = self.variables[test.feature]
+            return self.number_tests[form].format(x=x, value=value)
+        inside = form.startswith("within") or form in ("missing", "never")
         # A missing value can be in the set like any other.
-        chosen = (*((None,) if missing == inside else ()), *categories)
+        has_none = form in ("within_or_missing", "without", "missing", "known")
+        chosen = (*((None,) if has_none else ()), *test.values)
         return self.member_test(inside, chosen, test.feature)
 
     def named(self, items: Sequence[str], index: int) -> str:

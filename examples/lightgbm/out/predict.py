@@ -175,7 +175,7 @@ def _tree_1(bill_depth_mm: Any, body_mass_g: Any) -> float:
         return 0.13262240703877887
     if not bill_depth_mm > 14.850000000000003:
         return -0.4802844925358802
-    if not body_mass_g > 3887.5000000000005:
+    if body_mass_g <= 3887.5000000000005:
         return 0.16818084928294452
     return 0.5163031898667927
 
@@ -237,7 +237,7 @@ def _tree_6(bill_length_mm: Any, bill_depth_mm: Any, body_mass_g: Any) -> float:
         return -0.27850204607497353
     if body_mass_g > 3712.5000000000005:
         return 0.25443443604031624
-    if not bill_depth_mm > 18.550000000000004:
+    if bill_depth_mm <= 18.550000000000004:
         return -0.3007204711066954
     return 0.15067199919086638
 

@@ -26,7 +26,7 @@ from treecompile.emit.javascript.layout import (
     with_comment,
 )
 from treecompile.emit.literals import identifiers, javascript_string
-from treecompile.emit.steps import decision_steps
+from treecompile.emit.lower import lower
 from treecompile.model import ir
 
 SAFE = 2**53 - 1  # up to here, a number holds every integer exactly
@@ -82,7 +82,7 @@ class DecisionScript(GuardClauses):
     def __init__(self, body: ir.Body, said: Mapping[str, str]) -> None:
         variables = identifiers(body, RESERVED, NAME_WIDTH - 4, lower=True)
         self.large = is_large(body.labels)
-        super().__init__(body, variables, list(decision_steps(body)), said)
+        super().__init__(body, variables, list(lower(body)), said)
 
     def literal(self, value: ir.Label) -> str:
         return literal(value, exact=self.large)

@@ -73,7 +73,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     figures = words.evidence_by_id(program)
     code = DecisionScript(body, figures)
     decided = outcomes(body)
-    decision, *others = code.functions(decided)
+    decision, *others = code.functions()
     said = sentences(program, decided, figures)
     types = {f.name: javascript_string(TYPE_NAMES.of(f.type)) for f in used}
     module = JavaScriptModule(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import keyword
 from collections.abc import Iterable, Mapping, Sequence
-from math import inf
 
 from treecompile.emit.guards import (
     INLINE_WIDTH,
@@ -20,6 +19,7 @@ from treecompile.emit.guards import (
     GuardClauses,
 )
 from treecompile.emit.literals import identifiers, python_literal, python_string
+from treecompile.emit.lower import lower
 from treecompile.emit.python.layout import (
     WIDTH,
     call,
@@ -30,7 +30,6 @@ from treecompile.emit.python.layout import (
     signature,
     with_comment,
 )
-from treecompile.emit.steps import decision_steps
 from treecompile.emit.targets import ByType
 from treecompile.model import ir
 
@@ -69,7 +68,7 @@ class DecisionCode(GuardClauses):
     ) -> None:
         reserved = {*taken, *RESERVED}
         variables = identifiers(body, reserved, VARIABLE_WIDTH, lower=True)
-        super().__init__(body, variables, list(decision_steps(body)), said)
+        super().__init__(body, variables, list(lower(body)), said)
         self.large = self.large_features()
 
     def large_features(self) -> set[int]:
@@ -77,7 +76,8 @@ class DecisionCode(GuardClauses):
         return {
             test.feature
             for test in self.texts
-            if isinstance(test.value, float) and 2.0**53 <= abs(test.value) < inf
+            for value in test.values
+            if isinstance(value, float) and abs(value) >= 2.0**53
         }
 
     def literal(self, value: ir.Label) -> str:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from treecompile.emit.guards import FunctionText, GuardClauses
 from treecompile.emit.literals import identifiers, python_literal, python_string
+from treecompile.emit.lower import lower as lower_tree
 from treecompile.emit.lowering import ForestInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.python.decision import (
@@ -36,9 +37,7 @@ from treecompile.emit.python.lower import (
 from treecompile.emit.runtime import forests as runtime
 from treecompile.emit.runtime import rows
 from treecompile.emit.runtime.source import copied
-from treecompile.emit.steps import tree_steps
 from treecompile.model import forests, ir, words
-from treecompile.model.paths import outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,10 +226,7 @@ class ForestCode:
             TreeCode(member, number, self.variables, self.sets)
             for number, member in enumerate(forest.members, start=1)
         ]
-        self.made = [
-            code.functions(outcomes(member.tree))
-            for code, member in zip(self.codes, forest.members, strict=True)
-        ]
+        self.made = [code.functions() for code in self.codes]
 
     @staticmethod
     def sum_names(forest: ir.Forest) -> list[str]:
@@ -303,8 +299,8 @@ class TreeCode(DecisionCode):
         self.values = member.values
         self.first = f"_tree_{number}"
         self.following = f"_tree_{number}_"
-        steps = list(tree_steps(member.tree))
-        GuardClauses.__init__(self, member.tree, variables, steps, {}, sets)
+        arms = list(lower_tree(member.tree))
+        GuardClauses.__init__(self, member.tree, variables, arms, {}, sets)
         self.large = self.large_features()
 
     def returned(self, rule: ir.Rule, margin: str) -> list[str]:

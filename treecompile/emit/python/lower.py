@@ -90,7 +90,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     figures = words.evidence_by_id(program)
     code = DecisionCode(body, helpers.names, figures)
     decided = outcomes(body)
-    decision, *others = code.functions(decided)
+    decision, *others = code.functions()
     said = sentences(program, decided, figures)
     model = {
         key: python_literal(value)

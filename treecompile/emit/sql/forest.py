@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from treecompile.emit import targets
+from treecompile.emit.lower import Rules
+from treecompile.emit.lower import lower as arms_of
 from treecompile.emit.lowering import ForestInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.phrases import Phrase
@@ -43,7 +45,6 @@ from treecompile.emit.sql.text import (
     column_names,
     literal,
 )
-from treecompile.emit.steps import tree_steps
 from treecompile.model import ir
 from treecompile.model.errors import TargetError
 from treecompile.model.forests import ZERO
@@ -323,16 +324,14 @@ class ForestSums:
 
     def _tree(self, member: ir.Member, place: int, number: int) -> list[str]:
         """Return the CASE of a tree."""
-        nodes = member.tree.nodes
 
-        def added(position: int) -> str:
-            leaf = nodes[position]
-            assert isinstance(leaf, ir.Leaf)
-            assert isinstance(leaf.value, int)
-            return literal(member.values[leaf.value][place], self.dialect)
+        def added(rules: Rules) -> str:
+            leaf = rules[0].value
+            assert isinstance(leaf, int)
+            return literal(member.values[leaf][place], self.dialect)
 
-        steps = tree_steps(member.tree, self.dialect.limits.nesting, missing_last=True)
-        lines = list(case_lines(steps, self.writer.text, added, self.dialect))
+        arms = arms_of(member.tree, self.dialect.limits.nesting, missing_last=True)
+        lines = list(case_lines(arms, self.writer, added))
         if self.options.comments and lines[1:]:
             lines[0] += f" /* tree {number} */"
         return lines

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from treecompile.emit.lower import Arm, Rules
+from treecompile.emit.lower import lower as arms_of
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql import forms
@@ -34,7 +36,6 @@ from treecompile.emit.sql.text import (
     column_names,
     literal,
 )
-from treecompile.emit.steps import Step, agreeing, decision_steps
 from treecompile.model import ir, paths, words
 from treecompile.model.errors import TargetError
 from treecompile.model.semantics import probabilities
@@ -105,23 +106,14 @@ def expression(
 ) -> list[str]:
     """Return the lines of the CASE that computes one output."""
     dialect = writer.dialect
-    decider, decided = body, paths.outcomes(body)
-    answers = {
-        place: result(rule, body, asked, dialect) for place, rule in decided.items()
-    }
-    behind = {place: [rule] for place, rule in decided.items()}
-    if isinstance(body, ir.Tree):
-        decider, leaves = agreeing(body, answers)
-        answers = {place: answers[found[0]] for place, found in leaves.items()}
-        behind = {
-            place: [decided[each] for each in found] for place, found in leaves.items()
-        }
 
-    def answer(position: int) -> str:
-        return f"{answers[position]}{_comment(behind[position], said)}"
+    def answer(rule: ir.Rule) -> str:
+        return result(rule, body, asked, dialect)
 
-    steps = decision_steps(decider, dialect.limits.nesting, missing_last=True)
-    return list(case_lines(steps, writer.text, answer, dialect))
+    arms = arms_of(body, dialect.limits.nesting, missing_last=True, answer=answer)
+    return list(
+        case_lines(arms, writer, lambda rules: answer(rules[0]) + _comment(rules, said))
+    )
 
 
 MOST_NAMED = 3  # rules in a comment
@@ -151,40 +143,37 @@ def result(rule: ir.Rule, body: ir.Body, asked: Asked, dialect: Dialect) -> str:
 
 
 def case_lines(
-    steps: Iterable[Step],
-    text: Callable[[ir.Condition, bool], str],
-    answer_at: Callable[[int], str],
-    dialect: Dialect,
+    arms: Iterable[Arm], writer: ConditionWriter, answer: Callable[[Rules], str]
 ) -> Iterator[str]:
-    """Yield the steps as nested CASE expressions, one arm on each line."""
-    limits = dialect.limits
-    arms = [0]  # of each open CASE
-    for step in steps:
-        indent = "    " * step.depth
-        answer = "" if step.outcome is None else answer_at(step.outcome)
-        if not step.tests:
-            if arms == [0]:  # nothing to decide
-                yield answer
+    """Yield the arms as nested CASE expressions, each on a line."""
+    dialect, limits = writer.dialect, writer.dialect.limits
+    written = [0]  # arms of each open CASE
+    for arm in arms:
+        indent = "    " * arm.depth
+        answered = answer(arm.rules) if arm.rules else ""
+        if not arm.tests:
+            if written == [0]:  # nothing to decide
+                yield answered
                 return
-            yield f"{indent}  ELSE {answer}"
+            yield f"{indent}  ELSE {answered}"
             yield f"{indent}END"
-            arms.pop()
+            written.pop()
             continue
-        if arms == [0]:
+        if written == [0]:
             yield "CASE"
-        arms[-1] += 1
-        if 0 < limits.arms < arms[-1]:
+        written[-1] += 1
+        if 0 < limits.arms < written[-1]:
             raise TargetError(
                 f"a CASE has more WHENs than the {limits.arms:,} that {dialect.name}"
                 " allows: learn a smaller tree, or prune it more"
             )
-        if len(step.tests) > limits.tests:
+        if len(arm.tests) > limits.tests:
             raise TargetError(
-                f"a rule joins {len(step.tests)} conditions by AND, but {dialect.name}"
+                f"a rule joins {len(arm.tests)} conditions by AND, but {dialect.name}"
                 f" allows {limits.tests}: use the tree instead of its rules"
             )
-        when = " AND ".join(text(test, known) for test, known in step.asked)
-        yield f"{indent}  WHEN {when} THEN {answer}".rstrip()
-        if step.outcome is None:
+        when = " AND ".join(map(writer.text, arm.tests))
+        yield f"{indent}  WHEN {when} THEN {answered}".rstrip()
+        if not arm.rules:
             yield f"{indent}    CASE"
-            arms.append(0)
+            written.append(0)

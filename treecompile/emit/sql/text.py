@@ -10,19 +10,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from math import inf
 
 from treecompile.emit.literals import DOUBLES, STRINGS, plain_number, sql_integer
-from treecompile.emit.lowering import form_of
+from treecompile.emit.lower import ArmTest, lowered_test
 from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.model import ir
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.semantics import (
     conditions,
-    membership,
     required_features,
-    threshold,
 )
 from treecompile.model.unicode import is_unicode
 
@@ -231,46 +228,49 @@ class ConditionWriter:
         text = threshold_text(value, self.dialect)
         return self.number.fill(typed.fill(text) if typed else text)
 
-    def _text(self, test: ir.Condition, known: bool = False) -> str:
-        """Write a test; it is simpler if its value is `known` not to be missing."""
-        feature = self.features[test.feature]
-        name, chosen = form_of(test, feature)
-        if known:
-            name = name.removesuffix("_or_missing")
-        if feature.kind is ir.Kind.NUMERIC:
-            return self._number(test, name, known)
-        values = [compared(category, self.dialect) for category in chosen]
+    def condition(self, when: ir.Condition) -> str:
+        """Write a condition of a rule."""
+        return self.text(lowered_test(when, self.features[when.feature]))
+
+    def _text(self, test: ArmTest) -> str:
+        """Write a test; it is simpler if its value is known not to be missing."""
+        form, forms = test.form, self.dialect.conditions
+        if self.features[test.feature].kind is ir.Kind.NUMERIC:
+            return self._number(test)
+        values = [compared(category, self.dialect) for category in test.values]
         most = self.dialect.limits.members
-        if len(chosen) > 1 and (self.singly or 0 < most < len(chosen)):
-            inside, _, missing = membership(test, feature)
-            text = self._in_parts(test, inside, values)
+        if len(values) > 1 and (self.singly or 0 < most < len(values)):
+            text = self._in_parts(test, values)
             column = self.columns[test.feature]
-            return f"({text} OR {column} IS NULL)" if missing and not known else text
-        if len(chosen) == 1:
-            name = name.replace("within", "equal").replace("without", "unequal")
-        form = getattr(self.dialect.conditions, name)
-        return self._filled(form, test.feature, ", ".join(values))
+            is_met = form.endswith("_or_missing")
+            return f"({text} OR {column} IS NULL)" if is_met else text
+        if len(values) == 1:
+            form = form.replace("within", "equal").replace("without", "unequal")
+        return self._filled(getattr(forms, form), test, ", ".join(values))
 
-    def _number(self, test: ir.Condition, name: str, known: bool) -> str:
-        """Write the test of a number, in the form of this name."""
-        index, forms = test.feature, self.dialect.conditions
+    def _number(self, test: ArmTest) -> str:
+        """Write the test of a number."""
+        form, forms = test.form, self.dialect.conditions
         typed = self.dialect.literals.typed
-        if test.value == inf:  # it compares nothing
-            name = f"number_{name}" if name in ("missing", "known") else name
-            return self._filled(getattr(forms, name), index, "")
-        cut = threshold(test)
-        form = TYPED_FORMS[name] if known else getattr(forms, name)
+        if not test.values:  # it compares nothing
+            form = f"number_{form}" if form in ("missing", "known") else form
+            return self._filled(getattr(forms, form), test, "")
+        (cut,) = test.values
+        assert isinstance(cut, float)
+        phrase = TYPED_FORMS[form] if test.known else getattr(forms, form)
         if typed and abs(cut) < WHOLE:
-            column = self.columns[index]
-            return form.fill(x=column, column=column, value=self.threshold(cut, typed))
-        return self._filled(form, index, self.threshold(cut))
+            column = self.columns[test.feature]
+            value = self.threshold(cut, typed)
+            return str(phrase.fill(x=column, column=column, value=value))
+        return self._filled(phrase, test, self.threshold(cut))
 
-    def _filled(self, form: Phrase, index: int, value: str) -> str:
-        return form.fill(x=self.typed[index], column=self.columns[index], value=value)
+    def _filled(self, form: Phrase, test: ArmTest, value: str) -> str:
+        column = self.columns[test.feature]
+        return form.fill(x=self.typed[test.feature], column=column, value=value)
 
-    def _in_parts(self, test: ir.Condition, inside: bool, values: Sequence[str]) -> str:
+    def _in_parts(self, test: ArmTest, values: Sequence[str]) -> str:
         """Write a long set as several shorter ones: (x IN ('a', 'b') OR x IN ('c'))."""
-        forms = self.dialect.conditions
+        forms, inside = self.dialect.conditions, test.form.startswith("within")
         if self.singly:
             form, parts = (forms.equal if inside else forms.unequal), values
         else:
@@ -278,5 +278,5 @@ class ConditionWriter:
             starts = range(0, len(values), size)
             parts = [", ".join(values[n : n + size]) for n in starts]
             form = forms.within if inside else forms.without
-        tests = [self._filled(form, test.feature, part) for part in parts]
+        tests = [self._filled(form, test, part) for part in parts]
         return f"({(' OR ' if inside else ' AND ').join(tests)})"
