@@ -44,6 +44,7 @@ from treecompile.model.errors import (
 )
 from treecompile.model.file.write import dumps
 from treecompile.tables.dataset import make_dataset
+from treecompile.tables.options import DataOptions
 from treecompile.tables.read import read_table
 
 
@@ -230,6 +231,47 @@ def test_the_rows_stay_where_they_are(
     assert watched.longest <= 20_000  # the sample from which the bins are made
     here = training.learn(frame, COLUMNS, options)
     assert found.program.body == here.program.body
+
+
+NAMES = {
+    "normal": "{name}",
+    "tied": "a}",
+    "skewed": "{0}",
+    "few": "{}",
+    "single": "{x.__class__}",
+    "text": "{value!r:>{x}}",
+    "flag": "%(x)s {",
+    "y": "{y[0]}",
+}
+
+
+@pytest.mark.parametrize("store", ["duckdb", "postgres"])
+def test_braces_in_names_are_only_text(
+    store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refine, "FEW_ROWS", 30)
+    frame = random_frame(np.random.default_rng(3), 300).rename(columns=NAMES)
+    frame["{y[0]}"] = "{" + frame["{y[0]}"].astype(str) + "}"
+    columns = DataOptions("{y[0]}")
+    options = LearnOptions("cart", prune="none")
+    with table_of(store, frame, tmp_path) as (url, table):
+        there = learned_in_database(url, table, columns, options)
+    here = training.learn(frame, columns, options)
+    assert dumps(there.program) == dumps(here.program)
+
+
+@pytest.mark.parametrize("column", ["x", "y"])
+def test_integers_that_doubles_confuse_are_no_labels(
+    column: str, tmp_path: Path
+) -> None:
+    frame = pd.DataFrame({"x": [1, 2, 1], "y": [0, 1, 0]})
+    frame[column] += 2**53 + 1
+    columns = replace(COLUMNS, categorical=("x",))
+    with (
+        table_of("duckdb", frame, tmp_path) as (url, table),
+        pytest.raises(DataError, match=rf"'{column}' has integers beyond 2\^53"),
+    ):
+        learned_in_database(url, table, columns, LearnOptions())
 
 
 # ---------------------------------------------------------------- the database is left

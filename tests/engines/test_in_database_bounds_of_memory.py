@@ -8,31 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from tests.support.in_database import (
-    STORES,
+    Watched,
     assert_same_regression,
     learned_in_database,
     random_frame,
 )
 from tests.support.tables import table_of
 from treecompile.database import learn as in_database
-from treecompile.database.grow import counting, refine, source
+from treecompile.database import schema
+from treecompile.database.grow import counting, refine, source, work
 from treecompile.database.grow.bins import BinHistogram
-from treecompile.database.grow.work import WorkTable
 from treecompile.database.locations import open_table
 from treecompile.learning import training
 from treecompile.learning.options import LearnOptions
 from treecompile.model.file.write import dumps
 from treecompile.tables.options import DataOptions
+from treecompile.tables.roles import MOST_LABELS
 
 ROWS = 3000
-FEW, MORE, AT_ONCE, FINER = 40, 150, 3, 8
+FEW, SAMPLED = 40, 300
 
 
 def skewed(rng: np.random.Generator) -> np.ndarray:
@@ -75,35 +75,28 @@ def answers(kind: str, x: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 KINDS = ("as good everywhere", "noise", "noisy numbers", "half")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("feature", FEATURES)
+CASES = [
+    *(("duckdb", feature, kind) for feature in FEATURES for kind in KINDS),
+    *(("postgres", "crowded", kind) for kind in ("noise", "noisy numbers")),
+]
+
+
+@pytest.mark.parametrize(("store", "feature", "kind"), CASES)
 def test_no_answer_is_long(
-    feature: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert_bounded("duckdb", feature, kind, tmp_path, monkeypatch)
-
-
-@pytest.mark.parametrize("kind", ["noise", "noisy numbers"])
-def test_no_answer_of_a_server_is_long(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert "postgres" in STORES
-    assert_bounded("postgres", "crowded", kind, tmp_path, monkeypatch)
-
-
-def assert_bounded(
-    store: str, feature: str, kind: str, folder: Path, patch: pytest.MonkeyPatch
+    store: str, feature: str, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, value in (
         ("FEW_ROWS", FEW),
         ("FEW_ENOUGH", FEW),
-        ("MOST_BINS", MORE),
-        ("AT_ONCE", AT_ONCE),
+        ("MOST_BINS", 150),
+        ("AT_ONCE", 3),
         ("ROUNDS", 2),
+        ("FINER", 8),
     ):
-        patch.setattr(refine, name, value)
-    patch.setattr(refine, "FINER", FINER)
-    patch.setattr(counting, "FINER", FINER)
+        monkeypatch.setattr(refine, name, value)
+    monkeypatch.setattr(counting, "FINER", 8)
+    monkeypatch.setattr(work, "SAMPLED", SAMPLED)
+    monkeypatch.setattr(schema, "SAMPLE_ROWS", SAMPLED)
     rng = np.random.default_rng(len(feature) + len(kind))
     x = FEATURES[feature](rng)
     y = answers(kind, x, rng)
@@ -112,46 +105,20 @@ def assert_bounded(
         "y", task="regress" if kind == "noisy numbers" else "classify"
     )
     options = LearnOptions("cart", prune="none", max_depth=2, min_leaf=3)
-    asked: list[int] = []
-    held: list[int] = []
-    lines: list[int] = []
-    ask, gathered = counting._within, counting._gathered
-    opened = BinHistogram.opened
-
-    def watched(*arguments: Any) -> Any:
-        lines.clear()
-        found = ask(*arguments)
-        asked.append(sum(lines))
-        return found
-
-    def watched_lines(work: WorkTable, keys: Any, group: Any, *rest: Any) -> Any:
-        lines.append(len(group))
-        return gathered(work, keys, group, *rest)
-
-    def counted(self: BinHistogram, *arguments: object) -> BinHistogram:
-        cells = opened(self, *arguments)  # type: ignore[arg-type]
-        held.append(len(cells.node))
-        return cells
-
-    patch.setattr(counting, "_within", watched)
-    patch.setattr(counting, "_gathered", watched_lines)
-    patch.setattr(BinHistogram, "opened", counted)
     with (
-        table_of(store, frame, folder) as (url, table),
+        table_of(store, frame, tmp_path) as (url, table),
         open_table(url, table) as there,
     ):
-        found = in_database.learn(there.store, there.relation, columns, options)
+        watched = Watched(there.store)
+        found = in_database.learn(watched, there.relation, columns, options)
     here = training.learn(frame, columns, options)
     if kind == "noisy numbers":
         assert_same_regression(found.program, here.program)
     else:
         assert dumps(found.program) == dumps(here.program)
-    assert asked
     classes = max(1, len(here.program.body.labels))
-    # Parts of cells by class, and the ends of each range, which are cells of their own.
-    assert max(asked) <= max(FEW * classes, AT_ONCE * (FINER + 2) * classes)
     bins = 2 * 241  # at two nodes
-    assert max(held) <= bins + MORE + FEW + AT_ONCE * FINER
+    assert watched.longest <= max(bins * classes, MOST_LABELS + 1)
 
 
 @pytest.mark.parametrize("kind", ["labels", "numbers"])

@@ -28,7 +28,7 @@ from treecompile.model.errors import EngineError, OptionError, TreecompileError
 )
 def test_learning_is_for_other_databases(store: str, name: str, tmp_path: Path) -> None:
     frame = random_frame(np.random.default_rng(4), 20)[["few", "y"]]
-    said = f"{name} does not learn, but scores and verifies: learn from a file, or in"
+    said = f"{name} does not learn: learn from a file, or in DuckDB"
     with (
         table_of(store, frame, tmp_path) as (url, table),
         pytest.raises(OptionError, match=said),

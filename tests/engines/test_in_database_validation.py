@@ -123,7 +123,7 @@ def test_a_regression_is_pruned_by_a_table(store: str, tmp_path: Path) -> None:
     assert one.r_squared == pytest.approx(other.r_squared, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_losses_of_any_tree_are_those_of_memory(seed: int, tmp_path: Path) -> None:
     """Also of numbers, but for the order in which they are added."""
     random = Random(seed)

@@ -30,7 +30,6 @@ from treecompile.measure.quality import (
     summed_up,
 )
 from treecompile.model import ir
-from treecompile.model.arrays import Floats
 from treecompile.model.errors import DataError
 from treecompile.model.paths import outcomes
 
@@ -47,7 +46,7 @@ def evaluate(
     check_values(program.body, store.dialect)
     rows = rows_for_model(store, relation, program, na_values)
     counter = RuleCounter(store, rows, program.body)
-    found = counter.labels() if program.body.labels else counter.numbers()
+    found = counter.decided()
     if not found.decided and not found.unknown:
         raise nothing_to_evaluate()
     tallies = tuple(counter.tallies(found))
@@ -151,23 +150,8 @@ class RuleCounter:
             actual[place] = _moments(count, float(rules[place].value), off, square)
         return DecidedRows(quality, unknown, decided, actual)
 
-    # ------------------------------------------------------------ leaves
-
-    def by_leaf(self) -> dict[int, Floats]:
-        """Count the rows of each leaf, in the form for `held_out.counted_losses`."""
-        size = len(self.body.labels)
-        found: dict[int, Floats] = {}
-        if size:
-            for position, _, actual, count in self._answers():
-                if 0 <= actual < size:
-                    found.setdefault(position, np.zeros(size))[actual] += count
-            return found
-        positions, *sums = self.store.arrays(
-            "SELECT d, count(*), sum(y - p), sum((y - p) * (y - p))"
-            f" FROM {self.decided_rows()} WHERE {self.read.known} GROUP BY d"
-        )
-        lines = np.array(sums, np.float64).T
-        return {int(at): line for at, line in zip(positions, lines, strict=True)}
+    def decided(self) -> DecidedRows:
+        return self.labels() if self.body.labels else self.numbers()
 
     # ------------------------------------------------------------ rules
 

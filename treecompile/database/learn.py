@@ -80,8 +80,8 @@ def learn(
     """Learn a program from a table; `relation` is the text that follows FROM."""
     if store.dialect.key not in LEARNING:
         raise OptionError(
-            f"{store.dialect.name} does not learn, but scores and verifies: learn from"
-            " a file, or in DuckDB, PostgreSQL or Spark"
+            f"{store.dialect.name} does not learn: learn from a file, or in DuckDB,"
+            " PostgreSQL or Spark"
         )
     check_options(options, validation is not None)
     algorithm = options.algorithm or CART

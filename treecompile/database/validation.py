@@ -55,7 +55,7 @@ class ValidationInDatabase:
         store = self.location.store
         with _named():
             read = rows_for_model(store, self.location.relation, program)
-            return counted_losses(tree, RuleCounter(store, read, tree).by_leaf())
+            return counted_losses(tree, RuleCounter(store, read, tree).decided().actual)
 
     def evaluation(self, program: Program) -> Evaluation:
         """Measure a program on the rows."""

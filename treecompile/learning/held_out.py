@@ -12,7 +12,7 @@ import numpy as np
 
 from treecompile.model.arrays import Array, Floats, Positions
 from treecompile.model.batch import Columns, deciders
-from treecompile.model.ir import Leaf, Split, Tree
+from treecompile.model.ir import ClassCounts, Leaf, Split, Stats, Tree
 from treecompile.model.semantics import answer
 
 # For rows at nodes: the node; the row's loss there, 1 for a wrong label or the squared
@@ -57,17 +57,21 @@ def node_losses(
     return found
 
 
-def counted_losses(tree: Tree, counts: Mapping[int, Floats]) -> list[float]:
-    """Return `node_losses` from counts at each leaf.
+def counted_losses(tree: Tree, actual: Mapping[int, Stats]) -> list[float]:
+    """Return `node_losses` from the statistics of the rows at each leaf.
 
-    The counts are, for labels, the number of rows with each label; for numbers, the
-    number of rows, and the sum and the sum of squares of their differences from the
-    leaf's answer.
+    For numbers, the sums are the rows, and the sum and the sum of squares of their
+    differences from the node's answer.
     """
     values, parents = _values(tree), parents_of(tree)
     sums = np.zeros((len(tree.nodes), len(tree.labels) or 3))
-    for position, found in counts.items():
-        sums[position] = found
+    for position, found in actual.items():
+        if isinstance(found, ClassCounts):
+            sums[position] = found.weights
+        else:
+            off = found.mean - values[position]
+            squares = (found.sse or 0.0) + found.weight * off**2
+            sums[position] = found.weight, found.weight * off, squares
     for position in range(len(tree.nodes) - 1, 0, -1):  # children before their parents
         above = parents[position]
         own = sums[position]
