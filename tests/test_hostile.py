@@ -104,7 +104,16 @@ def in_database(
     return answers
 
 
-@pytest.mark.parametrize("target", ['"""', INJECTIONS[0], INJECTIONS[3], "new\nline\\"])
+@pytest.mark.parametrize(
+    "target",
+    [
+        "new\nline\\",
+        *(
+            pytest.param(name, marks=pytest.mark.large)
+            for name in ('"""', INJECTIONS[0], INJECTIONS[3])
+        ),
+    ],
+)
 def test_hostile_text_goes_through_every_target(
     target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -101,6 +101,7 @@ def files_under(folder: Path) -> set[str]:
     return {p.relative_to(folder).as_posix() for p in found}
 
 
+@pytest.mark.large
 def test_the_sdist_and_the_wheel_hold_every_template_and_module(
     sdist: Path, wheel: Path
 ) -> None:
@@ -118,6 +119,7 @@ def test_the_sdist_and_the_wheel_hold_every_template_and_module(
     assert not [n for n in names if n.startswith("tests")]
 
 
+@pytest.mark.large
 def test_a_wheel_is_the_same_bytes_twice(
     sdist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +137,7 @@ def test_a_wheel_is_the_same_bytes_twice(
     assert made[0] == made[1]
 
 
+@pytest.mark.library
 def test_an_installed_wheel_compiles_an_example(wheel: Path, tmp_path: Path) -> None:
     place = tmp_path / "venv"
     venv.create(place, with_pip=False, symlinks=True)
@@ -170,6 +173,7 @@ def test_a_bare_checkout_compiles_an_example(tmp_path: Path) -> None:
     builds(command, tmp_path / "elsewhere", checkout)
 
 
+@pytest.mark.large
 def test_a_zip_on_the_path_compiles_an_example(wheel: Path, tmp_path: Path) -> None:
     zipped = tmp_path / "treecompile.zip"
     shutil.copy(wheel, zipped)

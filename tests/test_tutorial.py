@@ -94,6 +94,7 @@ def rows_of(model: Model) -> list[tuple[dict[str, Value], object]]:
     ]
 
 
+@pytest.mark.engine
 @NO_GCC
 def test_the_tutorial_as_it_stands(folder: Path, tmp_path: Path) -> None:
     model, artefact = str(tmp_path / "model.json"), str(tmp_path / "model.c")
@@ -109,6 +110,7 @@ def test_the_tutorial_as_it_stands(folder: Path, tmp_path: Path) -> None:
     assert {"yes", "no"} <= set(found)
 
 
+@pytest.mark.engine
 @NO_GCC
 def test_the_tutorial_on_hostile_models(folder: Path, tmp_path: Path) -> None:
     """With positions of labels for answers, since hostile labels come in all types."""
@@ -154,6 +156,7 @@ def js_value(value: Value, is_number: bool) -> str:
     return json.dumps(value)
 
 
+@pytest.mark.engine
 @NO_NODE
 def test_a_language_of_expressions(folder: Path, tmp_path: Path) -> None:
     """The same decisions as one JavaScript expression, nested three deep."""

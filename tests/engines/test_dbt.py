@@ -21,6 +21,9 @@ from treecompile.api.model import Model
 from treecompile.cli import main
 from treecompile.model.ir import Program, ValueType
 
+pytestmark = pytest.mark.engine
+
+
 PROJECT = """\
 name: shop
 version: "1.0"

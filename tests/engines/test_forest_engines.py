@@ -13,13 +13,13 @@ import pytest
 
 import treecompile
 from tests.support.databases import DATABASES, SLOW
+from tests.support.dialects import PARSED
 from tests.support.forests import (
     balanced_trees,
     many_trees,
     random_forest,
     random_row,
 )
-from tests.support.parsed import PARSED
 from tests.support.samples import module_of
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions

@@ -99,6 +99,7 @@ def schemas(connection: Any) -> set[str]:
     return {name for (name,) in found if name.startswith("treecompile_")}
 
 
+@pytest.mark.engine
 def test_mariadb_is_left_as_it_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the names of its own databases: other processes may use the server, too."""
     made = [uuid.uuid4() for _ in range(2)]
@@ -115,6 +116,7 @@ def test_mariadb_is_left_as_it_was_found(monkeypatch: pytest.MonkeyPatch) -> Non
         assert not schemas(connection) & {f"treecompile_{one.hex}" for one in made}
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("mode", ["NO_BACKSLASH_ESCAPES", "ANSI_QUOTES", "ANSI", ""])
 def test_the_mode_of_mariadb_does_not_matter(mode: str) -> None:
     """Texts with backslashes and quotes are the same under every mode."""
@@ -142,6 +144,7 @@ def one_test(feature: Feature, chosen: tuple[str, ...]) -> Program:
     return chain((feature,), (test,), (chosen[0], "other"))
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize(
     ("url", "said"),
     [

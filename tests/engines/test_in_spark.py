@@ -31,6 +31,9 @@ from treecompile.model.file.write import dumps
 from treecompile.model.ir import Tree
 from treecompile.tables.options import DataOptions
 
+pytestmark = pytest.mark.engine
+
+
 JIT = 8000  # bytes of a method that Java compiles to machine code
 
 

@@ -119,6 +119,7 @@ def test_a_query_without_an_end_is_stopped(engine: str) -> None:
     assert report.refused == "it did not end within 2 seconds (see --timeout)"
 
 
+@pytest.mark.engine
 def test_a_query_without_an_end_is_stopped_on_spark(tmp_path: Path) -> None:
     """In a process of its own: the task may go on until its Java process ends."""
     DATABASES["spark"]()

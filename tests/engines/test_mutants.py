@@ -429,7 +429,10 @@ NEVER_IDLE = {
     *("names exchanged", "parameters exchanged", "values exchanged"),
 }
 # The others take minutes and are run by `pytest -m large`.
-QUICK = ("tennis", "numeric", "rules")
+QUICK = {
+    **{"python": ("tennis", "numeric"), "sqlite": ("tennis", "numeric", "rules")},
+    **{"duckdb": ("tennis",), "javascript": ("tennis", "numeric")},
+}
 QUICK_ELSEWHERE = ("numeric",)
 SLOW_MODEL = "mixed"  # the one for slow databases: it has every type
 KINDS = (
@@ -440,13 +443,13 @@ KINDS = (
 
 def cases() -> Iterator[Any]:
     for model in [name for name in MODELS if name != "learned"]:
-        slow = () if model in QUICK[:2] else (pytest.mark.large,)
+        slow = () if model in QUICK["javascript"] else (pytest.mark.large,)
         yield pytest.param(model, "javascript", marks=[needs_node, *slow])
     for kind, model in itertools.product(KINDS, MODELS):
         if kind in SLOW:
             if model == SLOW_MODEL:
                 yield pytest.param(model, kind, marks=pytest.mark.large)
-        elif model in (QUICK if kind in LEAST[model] else QUICK_ELSEWHERE):
+        elif model in QUICK.get(kind, QUICK_ELSEWHERE):
             yield model, kind
         else:
             yield pytest.param(model, kind, marks=pytest.mark.large)

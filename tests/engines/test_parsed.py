@@ -13,8 +13,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
+from tests.support.dialects import PARSED
 from tests.support.parsed import (
-    PARSED,
     SUFFIX,
     answers,
     columns,

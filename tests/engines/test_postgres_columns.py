@@ -21,6 +21,8 @@ OTHERS = (
     "SELECT i, i % 2 = 0 AS even FROM generate_series(1, 3) AS s(i)",
 )
 
+pytestmark = pytest.mark.engine
+
 
 @pytest.mark.parametrize("query", [NUMBERS, *OTHERS])
 def test_columns_are_those_of_the_rows(

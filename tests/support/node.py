@@ -20,7 +20,7 @@ from treecompile.verify import node_process
 from treecompile.verify.statements import RefusedError
 
 NODE = shutil.which("node")
-needs_node = pytest.mark.skipif(NODE is None, reason="needs Node.js")
+needs_node = pytest.mark.engine
 
 # What JSON does not have: undefined and BigInt as text, Map and Set as arrays.
 RESULT = """

@@ -11,18 +11,11 @@ import sqlglot
 from sqlglot import exp
 
 from treecompile.emit.literals import MIN_NORMAL
-from treecompile.emit.sql.dialect import Dialect, dialect_names
+from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.text import Quoting
-from treecompile.engines.addresses import ENGINES
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import Body, Kind, Program, Tree, ValueType
 from treecompile.model.semantics import conditions, membership
-
-TESTED = {"mysql"}  # there is a driver, but no server in the tests
-
-
-PARSED = [name for name in dialect_names() if name not in ENGINES or name in TESTED]
-
 
 SUFFIX = re.compile(r"(?<=\d)d\b(?=[\s),])")
 

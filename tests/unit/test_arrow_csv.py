@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import inf, nan, nextafter
+from math import inf, nextafter
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -118,7 +118,7 @@ def test_options_are_obeyed(
     assert compared(path, monkeypatch, how) == by_arrow
 
 
-@pytest.mark.parametrize("seed", range(200))
+@pytest.mark.parametrize("seed", range(40))
 def test_random_files_are_read_alike(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
@@ -130,16 +130,6 @@ def test_random_files_are_read_alike(
     path = tmp_path / "table.csv"
     path.write_bytes(b"a,b\n" * dice.randrange(2) + text.encode())
     compared(path, monkeypatch)
-
-
-def test_a_compressed_file_is_left_to_csv(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import gzip
-
-    path = tmp_path / "table.csv.gz"
-    path.write_bytes(gzip.compress(SIMPLE["plain"]))
-    assert not compared(path, monkeypatch)
 
 
 # ---------------------------------------------------------------- numbers
@@ -164,14 +154,6 @@ def test_the_grammar_of_numbers_is_ours(text: str) -> None:
         assert repr(found.tolist()) == repr([7.0, float(text or "nan")])
 
 
-def test_texts_that_mean_missing_are_nan() -> None:
-    column = TextColumn(pa.chunked_array([["1", "?"], ["", "nan"]]))
-    assert column.numbers(["?", ""]) is None
-    found = column.numbers(["?", "", "nan"])
-    assert found is not None
-    assert repr(found.tolist()) == repr([1.0, nan, nan, nan])
-
-
 def test_decimals_are_rounded_as_python_rounds_them() -> None:
     dice = Random(5)
     numbers = [
@@ -184,33 +166,3 @@ def test_decimals_are_rounded_as_python_rounds_them() -> None:
     assert np.array_equal(
         found.view("u8"), np.array(list(map(float, texts))).view("u8")
     )
-
-
-def test_a_column_of_texts_is_like_an_array() -> None:
-    column = TextColumn(pa.chunked_array([["b", "a"], [], ["b", "é"]]))
-    assert len(column) == 4
-    assert list(column) == column.tolist() == ["b", "a", "b", "é"]
-    assert (column[0], column[:2].tolist()) == ("b", ["b", "a"])
-    assert column.take(np.array([3, 0])).tolist() == ["é", "b"]
-    values, codes = column.factorized()
-    assert (values, codes.tolist()) == (["b", "a", "é"], [0, 1, 0, 2])
-    nothing, none = TextColumn(pa.chunked_array([], pa.string())).factorized()
-    assert (nothing, none.tolist()) == ([], [])
-
-
-def test_without_pyarrow_csv_reads_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "table.csv"
-    path.write_bytes(SIMPLE["plain"])
-    monkeypatch.setattr(arrow_csv, "find_spec", lambda name: None)
-    assert not compared(path, monkeypatch)
-
-
-def test_a_small_file_is_left_to_csv(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "table.csv"
-    path.write_bytes(SIMPLE["plain"])
-    monkeypatch.setattr(arrow_csv, "LEAST_BYTES", 1 + len(SIMPLE["plain"]))
-    assert not compared(path, monkeypatch)

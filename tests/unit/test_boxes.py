@@ -9,43 +9,14 @@ import pytest
 from tests.support.rule_lists import at_most, rule_set
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Condition, Feature, Kind, Op, RuleSet, ValueType
-from treecompile.regions import boxes, compact
-from treecompile.regions.boxes import COLUMN, WIDE, Boxes, SearchBudget
+from treecompile.regions import compact
+from treecompile.regions.boxes import SearchBudget
 from treecompile.regions.compact import is_searchable
-from treecompile.regions.space import Space
-
-X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
-TESTS = [(Condition(n, Op.IN, ("0",), False),) for n in range(2)]
 
 
 def categorical(count: int) -> Feature:
     names = tuple(map(str, range(count)))
     return Feature(f"of {count}", Kind.CATEGORICAL, ValueType.STR, names)
-
-
-@pytest.mark.parametrize(
-    ("counts", "width"),
-    [
-        ((2, 3), 1),
-        ((2, WIDE - 1), 1),
-        ((2, WIDE), 2),
-        ((WIDE, 2), 2),
-        ((3 * WIDE, WIDE), 4),
-    ],
-)
-def test_the_work_of_a_split(counts: tuple[int, int], width: int) -> None:
-    """It is counted in rules; the more categories, the longer one takes."""
-    found = Boxes(Space(tuple(map(categorical, counts))), TESTS)
-    assert found.work(found.start()) == 3 * width + 2 * COLUMN
-
-
-def test_work_is_counted_in_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = Boxes(Space((X,)), [(at_most(0, 5.0),)])
-    problem = found.start()
-    work = found.work(problem)
-    for rules, steps in ((work + 1, 1), (work, 2), (work // 2, 3), (10, 4)):
-        monkeypatch.setattr(boxes, "RULES", rules)
-        assert found.steps(problem) == steps
 
 
 @pytest.mark.parametrize("steps", [0, -1])

@@ -7,7 +7,6 @@ import shlex
 import shutil
 from pathlib import Path
 
-import click
 import duckdb
 import pytest
 
@@ -15,13 +14,9 @@ from tests.support.commands import good, run
 from tests.support.forests import tennis_forest
 from tests.support.samples import ROOT, TENNIS
 from treecompile.cli import COMMANDS, main
-from treecompile.cli.command import Command, CommandOption
-from treecompile.cli.inspect import wrapped
-from treecompile.emit.options import EmitOptions
-from treecompile.learning.options import LearnOptions
+from treecompile.cli.command import Command
 from treecompile.model.file import dumps
-from treecompile.model.options import COMMON, HEADINGS, OUTPUT, options_of
-from treecompile.tables.options import DataOptions
+from treecompile.model.options import OUTPUT
 
 NAMES = sorted(main.commands)
 
@@ -75,32 +70,6 @@ def test_help_has_examples_and_says_what_is_written(name: str) -> None:
     ] == [*("Examples:", "Writes:", f"{OUTPUT}:")]
     for example in command.examples:
         assert f"\n  {example}\n" in shown
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_every_option_is_under_one_heading_in_their_order(name: str) -> None:
-    shown = good(name, "--help").stdout
-    headings = [
-        each for each in re.findall(r"(?m)^(\S.*):$", shown) if each in HEADINGS
-    ]
-    assert headings == [each for each in HEADINGS if each in headings]
-    for parameter in commands()[name].params:
-        if isinstance(parameter, click.Option) and not parameter.hidden:
-            assert isinstance(parameter, CommandOption)
-            text = shown.partition(f"\n{parameter.group}:\n")[2].partition("\n\n")[0]
-            names = ", ".join(parameter.opts)
-            assert re.search(rf"(?m)^  {re.escape(names)}(?= |$)", text), names
-
-
-def test_declared_options_have_a_heading_and_some_are_common() -> None:
-    for kind in (DataOptions, LearnOptions, EmitOptions):
-        for each in options_of(kind).values():
-            assert each.group in HEADINGS, each.name
-    first = good("learn", "--help").stdout.partition(f"{COMMON}:\n")[2]
-    common = re.findall(r"(?m)^  (-\S+)", first.partition("\n\n")[0])
-    assert common[0] == "--target"
-    assert {"--algorithm", "--max-depth", "-o"} < set(common)
-    assert len(common) < 10
 
 
 # ---------------------------------------------------------------- the examples
@@ -170,16 +139,6 @@ def test_a_wrong_command_line_is_explained(line: str, said: str) -> None:
 
 
 # ---------------------------------------------------------------- show in a terminal
-
-
-def test_a_long_rule_is_broken_between_words(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "30")
-    line = "R1: if a = b and c = d then " + click.style("play = yes (4 of 4)", fg="red")
-    lines = [click.unstyle(each) for each in wrapped(line).split("\n")]
-    assert lines == ["R1: if a = b and c = d then", "    play = yes (4 of 4)"]
-    assert wrapped("short") == "short"
-    assert wrapped("x" * 70) == "x" * 70  # a word is never broken
-    assert click.unstyle(wrapped(line)).split() == click.unstyle(line).split()
 
 
 @pytest.mark.usefixtures("prepared")

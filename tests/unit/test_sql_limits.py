@@ -11,7 +11,7 @@ from itertools import product
 
 import pytest
 
-from tests.support.dialects import SQLITE, with_limits
+from tests.support.dialects import with_limits
 from tests.support.samples import balanced, chain, every_type, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.lower import Arm, lower
@@ -20,7 +20,7 @@ from treecompile.emit.sql.checks import size_warnings
 from treecompile.emit.sql.dialect import Dialect
 from treecompile.emit.sql.forest_answers import first_greatest
 from treecompile.emit.sql.lower import case_lines, expressions
-from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names, literal
+from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import (
     Condition,
@@ -75,29 +75,6 @@ def test_the_size_of_the_text_is_compared_with_what_the_database_reads() -> None
     assert said == "the SQL has 12 bytes, but SQLite allows 11: x"
 
 
-def test_a_text_is_as_long_as_the_type_allows() -> None:
-    short = replace(SQLITE, values=replace(SQLITE.values, longest_text=4))
-    assert literal("éé", short) == "'éé'"
-    with pytest.raises(TargetError, match="at most 4 bytes, but 'ééa'... has 5"):
-        literal("ééa", short)
-
-
-def test_minus_zero_is_written_as_zero() -> None:
-    assert literal(-0.0, SQLITE) == "0.0"
-
-
-def test_limits_of_one() -> None:
-    """The least limit is a limit: only 0 is none."""
-    with pytest.raises(TargetError, match="more WHENs than the 1 "):
-        lines_of(with_limits(arms=1), 2)
-    with pytest.raises(TargetError, match="allows 1: learn"):
-        list(size_warnings(["ab"], 1, with_limits(text=1, beyond="")))
-    assert len(list(size_warnings([], 1, with_limits(slow_leaves=1)))) == 1
-    short = replace(SQLITE, values=replace(SQLITE.values, longest_text=1))
-    with pytest.raises(TargetError, match="at most 1 bytes"):
-        literal("ab", short)
-
-
 # ---------------------------------------------------------------- sums
 
 
@@ -144,24 +121,6 @@ def test_the_arms_of_each_case_are_counted() -> None:
     assert not any(line.endswith(" ") for line in lines(0))
     assert lines(0)[0] == "CASE"
     assert lines(0)[-1] == "END"
-
-
-@pytest.mark.parametrize(("outer", "inner"), [(1, 3), (3, 1), (3, 3)])
-def test_the_arms_of_an_inner_case_are_its_own(outer: int, inner: int) -> None:
-    test, rule = lower(stump(0.5).body)
-    arms = [
-        *(replace(test, depth=0) for _ in range(outer - 1)),
-        replace(test, rules=()),
-        *(replace(test, depth=1) for _ in range(inner)),
-        *(replace(rule, depth=1), rule),
-    ]
-
-    def lines(most: int) -> list[str]:
-        return case(arms, with_limits(arms=most))
-
-    assert whens(lines(3)) == 3
-    with pytest.raises(TargetError, match="more WHENs"):
-        lines(2)
 
 
 @pytest.mark.parametrize("nesting", [1, 2, 3, 9])

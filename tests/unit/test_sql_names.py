@@ -8,18 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.dialects import SQLITE
-from tests.support.samples import chain, stump
+from tests.support.samples import chain
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.sql.dialect import dialect_names, read_dialect
-from treecompile.emit.sql.text import ORDINARY, Quoting, column_names, words_of
+from treecompile.emit.sql.dialect import read_dialect
+from treecompile.emit.sql.text import Quoting, column_names
 from treecompile.model.errors import EngineError, TargetError
 from treecompile.model.ir import Condition, Feature, Kind, Op, Program, ValueType
-from treecompile.verify.claims import claim
 from treecompile.verify.verification import verify
-
-BUILT_IN = dialect_names()
 
 
 def on(*names: str) -> Program:
@@ -68,35 +64,6 @@ def test_how_a_name_is_written(dialect: str, name: str, written: str) -> None:
     assert Quoting(read_dialect(dialect), bare=True).name(name) == written
 
 
-def test_names_are_quoted_unless_asked_otherwise() -> None:
-    assert Quoting(SQLITE).name("age") == "`age`"
-
-
-@pytest.mark.parametrize("bare", [True, False])
-def test_a_name_that_is_impossible_is_refused(bare: bool) -> None:
-    short = replace(SQLITE, names=replace(SQLITE.names, longest=3))
-    with pytest.raises(TargetError, match="allows names of at most 3 bytes"):
-        Quoting(short, bare=bare).name("ages")
-    assert Quoting(short, bare=bare).name("age").strip("`") == "age"
-
-
-@pytest.mark.parametrize("dialect", BUILT_IN)
-def test_the_words_of_our_own_sql_are_reserved(dialect: str) -> None:
-    reserved = words_of(read_dialect(dialect).names.reserved)
-    ours = {"and", "as", "case", "else", "from", "in", "is", "not", "null", "or"}
-    assert reserved >= ours | {"select", "then", "when", "where"}
-    assert all(ORDINARY.fullmatch(word) and word == word.lower() for word in reserved)
-    quoting = Quoting(read_dialect(dialect), bare=True)
-    for ordinary in ("prediction", "probability", "predictions", "predict"):
-        assert quoting.name(ordinary) == ordinary
-    assert quoting.name("rule") == ("[rule]" if dialect == "tsql" else "rule")
-
-
-def test_a_dialect_without_reserved_words_quotes_all_names() -> None:
-    dialect = replace(SQLITE, names=replace(SQLITE.names, reserved=""))
-    assert Quoting(dialect, bare=True).name("age") == "`age`"
-
-
 # ---------------------------------------------------------------- several names
 
 
@@ -115,20 +82,7 @@ def test_twins_that_would_become_one_name_are_refused() -> None:
         emit(on("age", "Age"), "sql", EmitOptions())
 
 
-def test_a_part_in_quotes_stays_in_quotes() -> None:
-    quoting = Quoting(read_dialect("snowflake"), bare=True)
-    assert quoting.path("--table", 'shop."Orders"') == 'shop."Orders"'
-    assert quoting.path("--table", '"a""b".c') == '"a""b".c'
-
-
 # ---------------------------------------------------------------- statements
-
-
-def test_an_older_first_line_is_read() -> None:
-    old = "/* treecompile 0.1.0; dialect duckdb; output rule, label; model 5f */ 1"
-    found = claim(stump(0.5), old)
-    assert found.engine == "duckdb"
-    assert found.wanted == [("rule", None), ("label", None)]
 
 
 @pytest.mark.parametrize("declared", ["AGE", "age", '"Age"', "[Age]"])
@@ -139,22 +93,6 @@ def test_a_table_may_be_created_in_any_case(declared: str) -> None:
         connection.execute("INSERT INTO people VALUES (0.5), (0.6), (NULL)")
         found = connection.execute(text).fetchall()
     assert [row[-1] for row in found] == ["low", "high", "high"]
-
-
-@pytest.mark.parametrize("comments", [True, False])
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-def test_verify_reads_every_form(engine: str, comments: bool) -> None:
-    program = on("Age", "order", "Full name", "format", "language", "row_number")
-    for form in ("select", "expression"):
-        options = EmitOptions(
-            dialect=engine,
-            form=form,
-            table="t",
-            comments=comments,
-        )
-        text = emit(program, "sql", options).text
-        report = verify(program, text, engine, budget=200)
-        assert report.passed, report
 
 
 def test_verify_names_no_engine_that_cannot_run() -> None:
