@@ -142,6 +142,7 @@ def in_drawing(text: str) -> Iterator[tuple[str, str]]:
 
 def shown(model: Model) -> dict[str, list[tuple[str, str]]]:
     program = model.program
+    is_tree = isinstance(program.body, ir.Tree)
     return {
         "document": list(in_document(model.emit("markdown"))),
         "python": list(in_code(model.emit("python"))),
@@ -149,7 +150,7 @@ def shown(model: Model) -> dict[str, list[tuple[str, str]]]:
         "query": list(in_code(model.emit("sql", form="select", table="t"))),
         "javascript": list(in_code(model.emit("javascript"))),
         "terminal": list(in_terminal(show(program))),
-        "drawing": list(in_drawing(model.draw())),
+        **({"drawing": list(in_drawing(model.draw()))} if is_tree else {}),
     }
 
 
