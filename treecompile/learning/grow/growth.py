@@ -12,7 +12,7 @@ One loop grows every tree. It treats all open nodes of a level at once:
 for C4.5 (`c45.case_growth.CaseGrowth`) decide which nodes are open and which candidate
 is chosen. A source holds the cases and does the counting:
 
-    ID3, CART    grow.rows.RowSource, or in a database database.grow.source
+    ID3, CART    grow.rows.RowSource; in a database, database.grow.source
     C4.5         c45.case_columns.CaseSource
 
 The two kinds of growth count differently. In ID3 and CART a row is at exactly one node,
