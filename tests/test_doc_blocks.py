@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -12,9 +14,27 @@ from tests.support.doc_session import CannotRunError, Session, pictures
 
 NOT_RUN = "not run"
 MOST_NOT_RUN = 12
+MARKERS = {  # what the blocks of a page need, beyond the extra `test`
+    "docs/faq.md": "large",
+    "docs/gallery.md": "large",
+    "docs/learning-in-a-database.md": "large",
+    "docs/rule-language.md": "large",
+    "docs/tutorials/notebook.md": "large",
+    "docs/tutorials/ship-a-module.md": "engine",  # Node.js
+    "docs/tutorials/sql-in-dbt.md": "engine",
+    "docs/your-own-model.md": "library",
+    "examples/lightgbm/README.md": "engine",  # dbt
+}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def pages() -> Iterator[Any]:
+    for page in PAGES:
+        name = name_of(page)
+        marks = [getattr(pytest.mark, MARKERS[name])] if name in MARKERS else []
+        yield pytest.param(page, id=name, marks=marks)
+
+
+@pytest.mark.parametrize("page", list(pages()))
 def test_the_blocks_are_true(page: Path, tmp_path: Path) -> None:
     session = Session(tmp_path)
     missing = set()

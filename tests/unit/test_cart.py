@@ -238,7 +238,7 @@ def assert_stats(sample: Sample, rows: list[int], node: Node) -> None:
 
 
 thorough = settings(
-    max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 
 

@@ -60,7 +60,7 @@ TEXTS = [*HOSTILE, *QUOTES, *UNPRINTABLE, "\\N{DASH}", "\\x41", "{x}", "\U0001f4
 # ---------------------------------------------------------------- Python
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.text() | st.text("'\"\\\n{x") | st.sampled_from([*TEXTS, *SURROGATES]))
 def test_python_reads_a_string_back(text: str) -> None:
     literal = python_string(text)
@@ -210,7 +210,7 @@ def test_everyday_doubles_stay_readable() -> None:
 # ---------------------------------------------------------------- strings and integers
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.text() | st.text("'\"\0\\\n;-"))
 def test_databases_read_strings_back(text: str) -> None:
     assert read_by_sqlite(sqlite_string(text)) == text

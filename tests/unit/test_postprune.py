@@ -116,7 +116,7 @@ def cases_of(rules: RuleSet, rows: list[Row], y: list[Any]) -> Cases:
     return Cases(encoded(rules, rows), np.array(y, dtype=kind))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seeds)
 def test_pruning_on_validation_rows(seed: int) -> None:
     rules, rows, y = drawn(seed)

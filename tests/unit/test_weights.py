@@ -125,7 +125,7 @@ def test_least_cases_of_c45_are_weights() -> None:
     assert len(tree_of(frame, **options, min_leaf=19).nodes) == 1
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     st.integers(0, 1000),
     st.sampled_from([*CLASSIFIERS[:7], ("cart", "")]),
@@ -171,7 +171,7 @@ def test_weights_of_any_size_next_to_each_other() -> None:
     assert units.of_rows.tolist() == [1, units.of_rows[1], 1, 1]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000), st.booleans(), st.integers(1, 4))
 def test_scikit_learn_grows_the_same_tree_from_weighted_rows(
     seed: int, is_regression: bool, depth: int
