@@ -184,7 +184,7 @@ def verified(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
 
 def test_other_engines_get_the_address(verified: list[tuple[str, str, str]]) -> None:
     server = "postgresql://me@host/shop"
-    arguments = ("build", TENNIS, "--target", "play", "--out", "out")
+    arguments = ("build", TENNIS, "--target", "play", "--out", "out", "--force")
     good(*arguments, "--engine", "postgres", "--url", server)
     assert [(engine, url) for engine, url, _ in verified] == [
         ("python", ""),
@@ -202,7 +202,9 @@ def test_other_engines_get_the_address(verified: list[tuple[str, str, str]]) -> 
         ("spark", ""),
     ]
     verified.clear()
-    treecompile.build(TENNIS, "out", target="play", engine="spark", url="local[1]")
+    treecompile.build(
+        TENNIS, "out", target="play", engine="spark", url="local[1]", force=True
+    )
     assert verified[-1][:2] == ("spark", "local[1]")
 
 
@@ -210,7 +212,7 @@ def test_columns_have_other_names_in_the_sql() -> None:
     """What the error about two names that SQLite makes one recommends must work."""
     lines = [f"{i % 7},{i % 5},{'yn'[i % 7 > 3 and i % 5 > 1]}" for i in range(60)]
     Path("twins.csv").write_text("\n".join(["Age,age,y", *lines]))
-    arguments = ("build", "twins.csv", "--target", "y", "--out", "out")
+    arguments = ("build", "twins.csv", "--target", "y", "--force", "--out", "out")
     advised = "--column NAME=NEW_NAME"
     assert f"'Age' and 'age' one name: rename one of the columns with {advised}" in (
         run(*arguments).stderr

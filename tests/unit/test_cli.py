@@ -311,10 +311,10 @@ def failing(at: int, real: Callable[..., Any]) -> Callable[..., Any]:
 def test_a_failed_write_leaves_no_half_written_file(
     folder: Path, monkeypatch: pytest.MonkeyPatch, at: int
 ) -> None:
-    options = ("build", TENNIS, "--target", "play", "--out", "all", "-q")
+    options = ("build", TENNIS, "--target", "play", "--force", "-q", "--out", "all")
     good(*options, "--max-depth", "1")
     old = contents(folder / "all")
-    good(*options[:-2], "new", "-q")
+    good(*options[:-1], "new")
     new = contents(folder / "new")
     monkeypatch.setattr(os, "replace", failing(at, os.replace))
     result = run(*options)
@@ -331,7 +331,7 @@ def test_build_replaces_all_files_or_none(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A new model beside the old SQL would be worse than no new model."""
-    options = ("build", TENNIS, "--target", "play", "--out", "all", "-q")
+    options = ("build", TENNIS, "--target", "play", "--force", "-q", "--out", "all")
     good(*options, "--max-depth", "1")
     before = contents(folder / "all")
     files = "treecompile.model.files.open"

@@ -107,7 +107,9 @@ EXAMPLES = [example for command in commands().values() for example in command.ex
 def test_the_examples_run(example: str) -> None:
     for name in ("out", "new"):
         assert not Path(name).exists()
-    result = run(*shlex.split(example)[1:])
+    _, command, *arguments = shlex.split(example)
+    flags = {flag for each in commands()[command].params for flag in each.opts}
+    result = run(command, *arguments, *{"--force"} & flags)
     may_find = example.startswith(("treecompile check", "treecompile diff"))
     assert result.exit_code in ((0, 1) if may_find else (0,)), result.stderr
 

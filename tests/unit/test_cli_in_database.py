@@ -146,7 +146,7 @@ def test_a_tree_is_pruned_by_a_table_beside_it(folder: Path) -> None:
         ("events/1.parquet", "--validation", "later.parquet"),
     ):
         how = ("--algorithm", "cart", "--prune", "reduced-error")
-        result = run("learn", *where, "--target", "y", *how)
+        result = run("learn", *where, "--target", "y", *how, "--force")
         assert result.exit_code == 0, result.stderr
         assert told in result.stderr.splitlines()
         made.append(json.loads((folder / "model.json").read_text()))

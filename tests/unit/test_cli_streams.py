@@ -107,7 +107,7 @@ def test_a_terminal_without_some_characters(folder: Path) -> None:
     assert shown.returncode == 0
     assert "|- \\u65e5 <= 2" in shown.stdout
     assert "`- \\u65e5 > 2" in shown.stdout
-    refused = process("learn", "ö.csv", "--target", "é", **settings)
+    refused = process("learn", "ö.csv", "--target", "é", "-o", "é.json", **settings)
     assert "no column" in refused.stderr
     assert "\\u65e5" in refused.stderr
     emitted = process(

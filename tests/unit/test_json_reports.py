@@ -42,7 +42,7 @@ def test_every_report_can_be_had_as_json() -> None:
 
 
 def test_learn_and_rules() -> None:
-    learn = ("learn", TENNIS, "--target", "play", "-o", "m.json")
+    learn = ("learn", TENNIS, "--target", "play", "--force", "-o", "m.json")
     found = report(*learn)
     assert found["files"] == ["m.json"]
     assert found["model"] == report("show", "m.json")["model"]
@@ -53,9 +53,9 @@ def test_learn_and_rules() -> None:
     many = ("learn", penguins, "--target", "species", "--na-value", "NA")
     estimate = report(*many)["estimate"]
     assert (estimate["folds"], estimate["quality"]["rows"]) == (10, 344)
-    assert report(*many, "--no-estimate")["estimate"] is None
+    assert report(*many, "--no-estimate", "--force")["estimate"] is None
     assert run(*learn, "--json").stderr == good(*learn).stderr
-    pruned = report("rules", "tree.json", "--validation", TENNIS)
+    pruned = report("rules", "tree.json", "--validation", TENNIS, "--force")
     assert pruned["files"] == ["rules.json"]
     assert pruned["model"]["kind"] == "rules"
 

@@ -118,7 +118,7 @@ def test_the_tree_is_grown_to_fit_before_its_rules_are_pruned(folder: Path) -> N
     whole = f"{treecompile.load('model.json').n_leaves} leaves"
     assert whole in said
     pruned = ("--prune", "pessimistic", "--cf", "0.01")
-    assert whole not in good(*line, *options, *pruned).stderr
+    assert whole not in good(*line, *options, *pruned, "--force").stderr
 
 
 def test_held_out_rows_do_not_prune_what_they_grew(folder: Path) -> None:

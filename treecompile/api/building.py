@@ -124,8 +124,7 @@ def build(
     With `estimate`, the quality on new rows is estimated by cross-validation if that
     takes only a few seconds.
 
-    Files in `out` that treecompile did not write are overwritten only with `force`, and
-    the data never.
+    Existing files in `out` are overwritten only with `force`, and the data never.
     """
     is_forest = holds_forest(data)
     paths = paths_in(out, is_forest=is_forest)

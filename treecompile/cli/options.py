@@ -198,9 +198,7 @@ def value(
 
 POSITIVE = click.IntRange(min=1)
 
-force_option = option(
-    "--force", is_flag=True, help="Overwrite files that treecompile did not write."
-)
+force_option = option("--force", is_flag=True, help="Overwrite existing files.")
 out_option = apply(
     value("-o out", "FILE", "Output file. [default: standard output]"), force_option
 )

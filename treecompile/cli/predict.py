@@ -122,12 +122,11 @@ def _predict_file(
     out: str | None,
     force: bool,
 ) -> None:
-    from treecompile.api.outputs import SCORED
     from treecompile.cli.terminal import check_output, output, read_model
     from treecompile.measure.quality import scored_csv
     from treecompile.tables.read import read_table
 
-    check_output(out, force=force, also=SCORED)
+    check_output(out, force=force)
     program = read_model(model)
     table = read_table(data, how)
     terminal.notes(table.notes)

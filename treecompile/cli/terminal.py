@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -152,14 +151,12 @@ def output(path: str | None, text: str) -> None:
         write_text(Path(str(path)), text)
 
 
-def check_output(
-    *paths: str | Path | None, force: bool, also: re.Pattern[bytes] | None = None
-) -> None:
-    """Refuse to overwrite an input of the current command, or somebody else's file."""
+def check_output(*paths: str | Path | None, force: bool) -> None:
+    """Refuse to overwrite an input of the command, or without `force` any file."""
     from treecompile.api.outputs import check_outputs
 
     files = [path for path in paths if path is not None and path != "-"]
-    check_outputs(files, named_inputs(), force=force, also=also)
+    check_outputs(files, named_inputs(), force=force)
 
 
 def check_json(out: str, *, as_json: bool) -> None:
