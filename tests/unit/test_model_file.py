@@ -346,205 +346,102 @@ def test_every_key_is_needed(name: str) -> None:
 
 # ---------------------------------------------------------------- meaning
 
-FIRST: Place = ("nodes", 0, "branches", 0)
-
-# Model, place, new value, how the message starts.
-NONSENSE: list[tuple[str, Place, Any, str]] = [
-    # the tree
-    ("classifier", (*FIRST, "then"), 0, "nodes[0].branches[0].then"),
-    (
-        "classifier",
-        ("nodes", 1, "branches", 0, "then"),
-        1,
-        "nodes[1].branches[0].then: a child comes after its parent",
-    ),
-    (
-        "classifier",
-        ("nodes", 2, "branches", 0, "then"),
-        1,
-        "nodes[2].branches[0].then: a child comes after its parent",
-    ),
-    ("classifier", (*FIRST, "then"), 12, "nodes[0].branches[0].then"),
-    ("classifier", (*FIRST, "then"), 2, "nodes: each node but the first"),
-    ("classifier", (*FIRST, "then"), 10**400, "nodes[0].branches[0]"),
-    ("classifier", ("nodes",), [], "nodes: expected at least one"),
-    (
-        "classifier",
-        ("nodes", 0),
-        {"value": "no", "weight": 1, "stats": [1, 1]},
-        "nodes: each node but the first must be the child of exactly one other",
-    ),
-    # partitions
-    (
-        "classifier",
-        (*FIRST, "missing"),
-        False,
-        "nodes[0].branches: exactly one must hold for each value",
-    ),
-    ("classifier", (*FIRST, "value"), 0.2, "nodes[0].branches: exactly"),
-    ("classifier", ("nodes", 0, "branches"), [], "nodes[0].branches"),
-    (
-        "classifier",
-        ("nodes", 1, "branches", 1, "value"),
-        ["red"],
-        "nodes[1].branches: exactly",
-    ),
-    (
-        "classifier",
-        ("nodes", 1, "branches", 2, "value"),
-        ["red"],
-        "nodes[1].branches: exactly",
-    ),
-    # conditions
-    ("classifier", (*FIRST, "feature"), 4, "nodes[0].branches[0].feat"),
-    ("classifier", (*FIRST, "op"), "<", "nodes[0].branches[0].op: unk"),
-    ("classifier", (*FIRST, "op"), "in", "nodes[0].branches[0].op: not"),
-    ("classifier", (*FIRST, "value"), "-inf", "nodes[0].branches[0].v"),
-    ("classifier", (*FIRST, "value"), "nan", "nodes[0].branches[0].v"),
-    ("classifier", (*FIRST, "value"), 10**400, "nodes[0].branches[0]"),
-    (
-        "classifier",
-        ("nodes", 1, "branches", 0, "op"),
-        "<=",
-        "nodes[1].branches[0].op: not for a categorical feature",
-    ),
-    (
-        "classifier",
-        ("nodes", 1, "branches", 0, "value"),
-        ["pink"],
-        "nodes[1].branches[0].value: not a category of 'colour'",
-    ),
-    (
-        "classifier",
-        ("nodes", 1, "branches", 0, "value"),
-        ["red", "red"],
-        "nodes[1].branches[0].value: a category is listed twice",
-    ),
-    (
-        "classifier",
-        ("nodes", 2, "branches", 0, "value"),
-        15,
-        "nodes[2].branches[0].value: not a category of 'dose'",
-    ),
-    (
-        "classifier",
-        ("nodes", 2, "branches", 0, "value"),
-        20.0,
-        "nodes[2].branches[0].value: expected int",
-    ),
-    (
-        "classifier",
-        ("nodes", 7, "branches", 0, "value"),
-        [1],
-        "nodes[7].branches[0].value: expected bool",
-    ),
-    # labels and statistics
-    ("classifier", ("nodes", 3, "value"), "maybe", "nodes[3].value"),
-    ("classifier", ("labels",), ["no", "no"], "labels: one is listed"),
-    ("classifier", ("labels",), ["no", 1], "labels: all must be of one"),
-    ("classifier", ("labels",), [False, 0], "labels: all must be of"),
-    ("classifier", ("labels",), [], "nodes[0]"),
-    ("classifier", ("nodes", 3, "stats"), [1], "nodes[3].stats"),
-    ("classifier", ("nodes", 3, "stats"), [0, 0], "nodes[3].stats"),
-    ("classifier", ("nodes", 3, "stats"), [1e308, 1e308], "nodes[3].s"),
-    ("regression", ("rules", 0, "stats", "weight"), 0, "rules[0].stats"),
-    ("regression", ("labels",), ["a"], "rules[0]"),
-    # features
-    (
-        "classifier",
-        ("features", 1, "name"),
-        "x",
-        "features: two have the same name",
-    ),
-    ("classifier", ("features", 0, "kind"), "ordinal", "features[0]:"),
-    ("classifier", ("features", 0, "type"), "double", "features[0]:"),
-    (
-        "classifier",
-        ("features", 0, "categories"),
-        ["a"],
-        "features[0]: a numeric feature has no categories",
-    ),
-    (
-        "classifier",
-        ("features", 1, "categories"),
-        ["red", "blue", "red"],
-        "features[1].categories: a category is listed twice",
-    ),
-    (
-        "classifier",
-        ("features", 2, "categories"),
-        [10, 20, 30.5],
-        "features[2].categories: expected int",
-    ),
-    # rules
-    ("regression", ("rules",), [], "rules: expected at least one, the default"),
-    (
-        "regression",
-        ("rules", 2, "if"),
-        [{"feature": 0, "op": ">", "value": 1, "missing": True}],
-        "rules: the last rule is the default and must have no conditions",
-    ),
-    ("regression", ("rules", 1, "id"), "R1", "rules: two have the same"),
-    ("regression", ("rules", 1, "id"), "", "rules[1].id"),
-    ("regression", ("rules", 1, "id"), "*/", "rules[1].id"),
-    ("regression", ("rules", 1, "id"), "R1\n", "rules[1].id"),
-    ("regression", ("rules", 1, "id"), "R²", "rules[1].id"),
-    ("regression", ("rules", 1, "id"), "R" * 41, "rules[1].id"),
-    # what is known about the training
-    ("classifier", ("training", "columns"), [], "training.columns"),
-    (
-        "classifier",
-        ("training", "quality", "confusion"),
-        [[1, 2]],
-        "training.quality: expected 2 rows of 2 counts",
-    ),
-    ("classifier", ("training", "columns", 0, "low"), "nan", "training"),
-    ("classifier", ("training", "rules"), [], "training.rules: expected 7"),
-    (
-        "regression",
-        ("training", "validation_rules", 1),
-        [1, 0.5, 1],
-        "training.validation_rules[1]: expected four numbers",
-    ),
-    (
-        "classifier",
-        ("training", "rules", 0, 4),
-        [9, 4],
-        "training.rules[0]: expected a count for each label, 14 in total",
-    ),
-    (
-        "classifier",
-        ("training", "rules", 0, 4),
-        [14],
-        "training.rules[0]: expected a count for each label",
-    ),
-    ("classifier", ("training", "rules", 0, 4), [-1, 15], "training.rules[0]"),
-    (
-        "classifier",
-        ("training", "rules", 1),
-        [0, 0, 0, 0, [0, 0]],
-        "training.rules[1]: expected no answers of no rows",
-    ),
-    (
-        "regression",
-        ("training", "validation_rules", 0, 4),
-        [1.5],
-        "training.validation_rules[0]: expected a mean and a sum of squares",
-    ),
-    (
-        "regression",
-        ("training", "validation_rules", 0, 4),
-        [1.5, -1],
-        "training.validation_rules[0]: expected a number of at least 0",
-    ),
-    # the file
-    ("classifier", ("rules",), [], 'expected either "nodes", "rules" or "trees"'),
-    ("classifier", ("format",), "other", "not a model file: "),
-    ("classifier", ("version",), 2, "version 2 of the format"),
-]
+HUGE = 10**400
+# A place in a model, another value there, how the message starts; @ is the place.
+NONSENSE = r"""
+# the tree
+nodes[0].branches[0].then = 0 -> @
+nodes[1].branches[0].then = 1 -> @: a child comes after its parent
+nodes[2].branches[0].then = 1 -> @: a child comes after its parent
+nodes[0].branches[0].then = 12 -> @
+nodes[0].branches[0].then = 2 -> nodes: each node but the first
+nodes[0].branches[0].then = HUGE -> nodes[0].branches[0]
+nodes = [] -> @: expected at least one
+nodes[0] = {"value": "no", "weight": 1, "stats": [1, 1]}
+  -> nodes: each node but the first must be the child of exactly one other
+# partitions
+nodes[0].branches[0].missing = false
+  -> nodes[0].branches: exactly one must hold for each value
+nodes[0].branches[0].value = 0.2 -> nodes[0].branches: exactly
+nodes[0].branches = [] -> @
+nodes[1].branches[1].value = ["red"] -> nodes[1].branches: exactly
+nodes[1].branches[2].value = ["red"] -> nodes[1].branches: exactly
+# conditions
+nodes[0].branches[0].feature = 4 -> @
+nodes[0].branches[0].op = "<" -> @: unk
+nodes[0].branches[0].op = "in" -> @: not
+nodes[0].branches[0].value = "-inf" -> @
+nodes[0].branches[0].value = "nan" -> @
+nodes[0].branches[0].value = HUGE -> nodes[0].branches[0]
+nodes[1].branches[0].op = "<=" -> @: not for a categorical feature
+nodes[1].branches[0].value = ["pink"] -> @: not a category of 'colour'
+nodes[1].branches[0].value = ["red", "red"] -> @: a category is listed twice
+nodes[2].branches[0].value = 15 -> @: not a category of 'dose'
+nodes[2].branches[0].value = 20.0 -> @: expected int
+nodes[7].branches[0].value = [1] -> @: expected bool
+# labels and statistics
+nodes[3].value = "maybe" -> @
+labels = ["no", "no"] -> @: one is listed
+labels = ["no", 1] -> @: all must be of one
+labels = [false, 0] -> @: all must be of
+labels = [] -> nodes[0]
+nodes[3].stats = [1] -> @
+nodes[3].stats = [0, 0] -> @
+nodes[3].stats = [1e+308, 1e+308] -> @
+regression: rules[0].stats.weight = 0 -> rules[0].stats
+regression: labels = ["a"] -> rules[0]
+# features
+features[1].name = "x" -> features: two have the same name
+features[0].kind = "ordinal" -> features[0]:
+features[0].type = "double" -> features[0]:
+features[0].categories = ["a"] -> features[0]: a numeric feature has no categories
+features[1].categories = ["red", "blue", "red"] -> @: a category is listed twice
+features[2].categories = [10, 20, 30.5] -> @: expected int
+# rules
+regression: rules = [] -> @: expected at least one, the default
+regression: rules[2].if = [{"feature": 0, "op": ">", "value": 1, "missing": true}]
+  -> rules: the last rule is the default and must have no conditions
+regression: rules[1].id = "R1" -> rules: two have the same
+regression: rules[1].id = "" -> @
+regression: rules[1].id = "*/" -> @
+regression: rules[1].id = "R1\n" -> @
+regression: rules[1].id = "R²" -> @
+regression: rules[1].id = "RRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRRR" -> @
+# what is known about the training
+training.columns = [] -> @
+training.quality.confusion = [[1, 2]] -> training.quality: expected 2 rows of 2 counts
+training.columns[0].low = "nan" -> training
+training.rules = [] -> @: expected 7
+regression: training.validation_rules[1] = [1, 0.5, 1] -> @: expected four numbers
+training.rules[0][4] = [9, 4]
+  -> training.rules[0]: expected a count for each label, 14 in total
+training.rules[0][4] = [14] -> training.rules[0]: expected a count for each label
+training.rules[0][4] = [-1, 15] -> training.rules[0]
+training.rules[1] = [0, 0, 0, 0, [0, 0]] -> @: expected no answers of no rows
+regression: training.validation_rules[0][4] = [1.5]
+  -> training.validation_rules[0]: expected a mean and a sum of squares
+regression: training.validation_rules[0][4] = [1.5, -1]
+  -> training.validation_rules[0]: expected a number of at least 0
+# the file
+rules = [] -> expected either "nodes", "rules" or "trees"
+format = "other" -> not a model file:
+version = 2 -> version 2 of the format
+"""
+CASE = re.compile(r"(?m)^(?:(regression): )?([\w.\[\]]+) = (.*)\s+-> (.*)$")
 
 
-@pytest.mark.parametrize(("name", "place", "value", "message"), NONSENSE)
+def cases(text: str) -> list[Any]:
+    found = []
+    for model, place, value, message in CASE.findall(text):
+        keys = [int(k) if k.isdigit() else k for k in re.findall(r"\w+", place)]
+        new = HUGE if value == "HUGE" else json.loads(value)
+        said = message.replace("@", place, 1)
+        found.append((model or "classifier", tuple(keys), new, said))
+    assert len(found) == len(re.findall("->", text))
+    return found
+
+
+@pytest.mark.parametrize(("name", "place", "value", "message"), cases(NONSENSE))
 def test_what_makes_no_sense_is_refused(
     name: str, place: Place, value: Any, message: str
 ) -> None:
@@ -563,40 +460,42 @@ def test_a_forest_comes_back(seed: int) -> None:
     assert loads_any(text) == program
 
 
-# A forest of one tree with one test: place, new value, how the message starts.
-DAMAGED_FOREST: list[tuple[Place, Any, str]] = [
-    (("forest", "start"), [], "forest.start"),
-    (("forest", "start"), [0.0, 0.0], "forest: "),
-    (("forest", "arithmetic"), "half", "forest.arithmetic"),
-    (("forest", "divisor"), 0, "forest.divisor"),
-    (("forest", "scale"), "1", "forest.scale"),
-    (("forest", "offset"), [None], "forest.offset[0]"),
-    (("forest", "offset"), [1.0, 2.0], "forest: "),
-    (("forest", "link"), "probit", "forest.link"),
-    (("forest", "slope"), None, "forest.slope"),
-    (("forest", "cut"), "0", "forest.cut"),
-    (("forest", "cut"), None, "forest: "),
-    (("forest", "zero_is_missing"), [0], "forest.zero_is_missing[0]"),
-    (("forest", "zero_is_missing"), [-1], "forest.zero_is_missing[0]"),
-    (("forest", "more"), 1, "forest"),
-    (("trees", 0, "outputs"), [], "trees[0].outputs"),
-    (("trees", 0, "outputs"), [0, 0], "trees[0].outputs"),
-    (("trees", 0, "outputs"), [1], "trees[0].outputs"),
-    (("trees", 0, "nodes"), [], "trees[0].nodes"),
-    (("trees", 0, "nodes", 0, "then"), 0, "trees[0].nodes"),
-    (("trees", 0, "nodes", 0, "else"), 1, "trees[0].nodes"),
-    (("trees", 0, "nodes", 0, "op"), "=", "trees[0].nodes[0].op"),
-    (("trees", 0, "nodes", 0, "feature"), 1, "trees[0].nodes[0]"),
-    (("trees", 0, "nodes", 0, "gain"), None, "trees[0].nodes[0].gain"),
-    (("trees", 0, "nodes", 1, "values"), [], "trees[0].nodes[1].values"),
-    (("trees", 0, "nodes", 1, "values"), [1.0, 2.0], "trees[0].nodes[1]"),
-    (("trees", 0, "nodes", 1, "weight"), -1, "trees[0].nodes[1]"),
-    (("nodes",), [], 'expected either "nodes", "rules" or "trees"'),
-]
+# Of one tree with one test.
+DAMAGED_FOREST = r"""
+forest.start = [] -> @
+forest.start = [0.0, 0.0] -> forest:
+forest.arithmetic = "half" -> @
+forest.divisor = 0 -> @
+forest.scale = "1" -> @
+forest.offset = [null] -> @[0]
+forest.offset = [1.0, 2.0] -> forest:
+forest.link = "probit" -> @
+forest.slope = null -> @
+forest.cut = "0" -> @
+forest.cut = null -> forest:
+forest.zero_is_missing = [0] -> @[0]
+forest.zero_is_missing = [-1] -> @[0]
+forest.more = 1 -> forest
+trees[0].outputs = [] -> @
+trees[0].outputs = [0, 0] -> @
+trees[0].outputs = [1] -> @
+trees[0].nodes = [] -> @
+trees[0].nodes[0].then = 0 -> trees[0].nodes
+trees[0].nodes[0].else = 1 -> trees[0].nodes
+trees[0].nodes[0].op = "=" -> @
+trees[0].nodes[0].feature = 1 -> trees[0].nodes[0]
+trees[0].nodes[0].gain = null -> @
+trees[0].nodes[1].values = [] -> @
+trees[0].nodes[1].values = [1.0, 2.0] -> trees[0].nodes[1]
+trees[0].nodes[1].weight = -1 -> trees[0].nodes[1]
+nodes = [] -> expected either "nodes", "rules" or "trees"
+"""
 
 
-@pytest.mark.parametrize(("place", "value", "message"), DAMAGED_FOREST)
-def test_a_damaged_forest_is_refused(place: Place, value: Any, message: str) -> None:
+@pytest.mark.parametrize(("_", "place", "value", "message"), cases(DAMAGED_FOREST))
+def test_a_damaged_forest_is_refused(
+    _: str, place: Place, value: Any, message: str
+) -> None:
     whole = json.loads(dumps(tennis_forest()))
     changed = put(whole, place, value)
     with pytest.raises(ModelFileError) as caught:
