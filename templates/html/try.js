@@ -7,8 +7,7 @@ const inputs = new Map(); // by the index of the feature
 const [MISSING, OTHER] = ["missing", "other"]; // values of a select; categories are numbers
 
 function labelOf(feature, input) {
-  const unit = feature.unit && element("span", { class: "unit" }, ` (${feature.unit})`);
-  return element("label", { title: feature.meaning || null }, feature.shown, unit, input);
+  return element("label", null, feature.shown, input);
 }
 
 function numberInput(feature) {

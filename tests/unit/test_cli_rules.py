@@ -123,19 +123,6 @@ def test_a_document_is_not_written_over(folder: Path) -> None:
     assert Path("RULES.md").read_text(encoding="utf-8") == edited()
 
 
-def test_glossary(folder: Path) -> None:
-    Path("words.csv").write_text(
-        "name,description,unit\nbill_length_mm,from the tip to the face,mm\n"
-    )
-    text = good("emit", MODEL, "--to", "markdown", "--glossary", "words.csv").stdout
-    assert "| bill\\_length\\_mm" not in text
-    assert "| bill_length_mm | from the tip to the face | mm | numeric |" in text
-    good("build", DOCUMENT, "--glossary", "words.csv", "--out", "out", "-q")
-    assert "from the tip" in Path("out/RULES.md").read_text(encoding="utf-8")
-    result = run("emit", MODEL, "--to", "markdown", "--glossary", "absent.csv")
-    assert result.exit_code == 2
-
-
 def test_draw(folder: Path) -> None:
     assert good("show", MODEL, "--svg", "tree.svg").stderr == "wrote tree.svg\n"
     text = Path("tree.svg").read_text(encoding="utf-8")

@@ -60,16 +60,6 @@ AN_INPUT = "is an input of this command and would be overwritten"
         ("predict", "model.json", "tennis.csv", "-o", "tennis.csv"),
         ("predict", "model.json", "tennis.csv", "-o", "model.json"),
         ("emit", "model.json", "--to", "sql", "-o", "model.json"),
-        (
-            "emit",
-            "model.json",
-            "--to",
-            "markdown",
-            "--glossary",
-            "costs.csv",
-            "-o",
-            "costs.csv",
-        ),
         ("emit", "model.json", "--to", "./own", "-o", "own/target.toml"),
         (
             "emit",

@@ -11,9 +11,9 @@ from markdown_it import MarkdownIt
 
 from tests.support.forests import random_forest
 from treecompile.emit.compiler import emit
-from treecompile.emit.options import EmitOptions, Entry
+from treecompile.emit.options import EmitOptions
 from treecompile.model import ir
-from treecompile.model.errors import OptionError, TargetError
+from treecompile.model.errors import TargetError
 from treecompile.model.forest_words import exactness, steps
 from treecompile.model.forests import LeafNode, SplitNode, member
 
@@ -73,22 +73,6 @@ PROGRAM = ir.ForestProgram(
 
 def text_of(program: ir.ForestProgram, **options: object) -> str:
     return emit(program, "markdown", EmitOptions(**options)).text  # type: ignore[arg-type]
-
-
-def test_what_people_say_about_it() -> None:
-    glossary = {"age": Entry("age in full years", "years"), "churn": Entry("left us")}
-    text = text_of(PROGRAM, glossary=glossary)
-    assert "predicts **churn** (left us), one of no, yes." in text
-    assert "| age | age in full years | years | numeric | 20 to 60 years | 1 |" in text
-    made = emit(PROGRAM, "markdown", EmitOptions(glossary={"Age": Entry("x")}))
-    assert made.warnings == (
-        "the glossary explains names that the model does not have: Age",
-    )
-
-
-def test_full_is_refused() -> None:
-    with pytest.raises(OptionError, match="--full is for rules, and a forest has none"):
-        text_of(PROGRAM, full=True)
 
 
 def test_what_a_forest_cannot_become() -> None:
@@ -177,13 +161,13 @@ def test_names_are_never_markup(name: str) -> None:
     body = replace(forest((number, text_feature, CITY)), labels=("no", name))
     assert PROGRAM.training is not None
     program = replace(PROGRAM, target=name, algorithm=name, body=body)
-    text = text_of(program, glossary={name: Entry(name, name)})
+    text = text_of(program)
     parser = MarkdownIt("commonmark").enable("table")
     plain, hostile = (parser.parse(each) for each in (text_of(PROGRAM), text))
     heads = [token for token in hostile if token.type == "heading_open"]
     assert len(heads) == sum(token.type == "heading_open" for token in plain)
     cells = [token for token in hostile if token.type == "td_open"]
-    assert len(cells) == sum(t.type == "td_open" for t in plain) + 2 * 3
+    assert len(cells) == sum(t.type == "td_open" for t in plain)
     allowed = {"text", "code_inline", "strong_open", "strong_close", "softbreak"}
     for token in hostile:
         assert token.type not in ("fence", "code_block", "html_block")

@@ -121,25 +121,6 @@ def test_the_data_are_those_of_the_model(model: treecompile.Model) -> None:
     assert sum(rule["rows"] for rule in data["rules"]) == 14
 
 
-def test_a_glossary_explains_the_features(
-    model: treecompile.Model, tmp_path: Path
-) -> None:
-    path = tmp_path / "glossary.csv"
-    path.write_text("name,description,unit\nwind,how the wind blows,Bft\n")
-    data = data_of(model.emit("html", glossary=path))
-    (wind,) = [each for each in data["features"] if each["name"] == "wind"]
-    assert (wind["meaning"], wind["unit"]) == ("how the wind blows", "Bft")
-    assert "how the wind blows" in data["columns"]["rows"][3]
-
-
-def test_units_follow_the_numbers(tmp_path: Path) -> None:
-    numbers = treecompile.Model(balanced(2))
-    path = tmp_path / "glossary.csv"
-    path.write_text("name,description,unit\nx,how far,km\n")
-    first, *_ = data_of(numbers.emit("html", glossary=path))["rules"]
-    assert [test["text"] for test in first["tests"]] == ["x ≤ 0.5 km"]
-
-
 # ---------------------------------------------------------------- limits and options
 
 

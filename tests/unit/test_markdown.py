@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -17,11 +16,10 @@ from tests.support.samples import stump
 from treecompile.emit.lowering import CompilerInput
 from treecompile.emit.markdown import md
 from treecompile.emit.markdown.lower import lower
-from treecompile.emit.options import EmitOptions, Entry, read_glossary
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import read_target
 from treecompile.emit.templates import render
 from treecompile.model import words
-from treecompile.model.errors import OptionError
 from treecompile.model.ir import (
     Branch,
     ClassCounts,
@@ -337,45 +335,6 @@ def test_long_thresholds_are_rounded_and_exact() -> None:
     assert "Long numbers are rounded here; the rules as source are exact." in text
     assert "R1: IF x <= 0.30000000000000004 THEN low" in text
     assert "rounded" not in document(stump(0.125))
-
-
-def test_glossary() -> None:
-    glossary = {
-        "outlook": Entry("How the *sky* looks | at noon", ""),
-        "play": Entry("whether the match takes place"),
-        "rain": Entry("not in the model", "mm"),
-    }
-    options = EmitOptions(glossary=glossary)
-    source = CompilerInput(weather(), SHA256, "1.2.3", read_target("markdown"))
-    lowered = lower(source, options)
-    text = render(source.target, lowered.strings)
-    features = tables(text)[3]
-    assert features[0][:3] == ["Name", "Meaning", "Kind"]
-    assert features[1][1] == "How the *sky* looks | at noon"
-    assert features[2][1] == ""
-    assert "**play** (whether the match takes place)" in text
-    assert lowered.warnings == (
-        "the glossary explains names that the model does not have: rain",
-    )
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "line 1: expected name,description,unit"),
-        ("name,meaning\n", "line 1: expected name,description,unit"),
-        ("name,description,unit\na,b\n", "entry 1: 2 fields where the header has 3"),
-        ("name,description\na,b\na,c\n", "explains 'a' twice"),
-        ('name,description\na,"b\n', "not CSV"),
-    ],
-)
-def test_damaged_glossaries(text: str, said: str, tmp_path: Path) -> None:
-    path = tmp_path / "glossary.csv"
-    path.write_text(text)
-    with pytest.raises(OptionError, match=said):
-        read_glossary(path)
-    with pytest.raises(OptionError, match="cannot read"):
-        read_glossary(tmp_path / "absent.csv")
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -111,23 +111,20 @@ def test_an_option_of_another_algorithm_is_refused(algorithm: str) -> None:
 VALUES: dict[str, Any] = {
     **{"dialect": "duckdb", "form": "select", "table": "t"},
     **{"name": "n", "output": "rule", "label": "yes", "columns": {"wind": "w"}},
-    **{"comments": False, "glossary": "glossary.csv"},
+    **{"comments": False},
 }
-OWN = {"python": set(), "markdown": {"glossary"}, "rules": set()}
-OWN["html"] = {"glossary"}
-OWN["sql"] = set(VALUES) - OWN["html"]
+TARGETS = ("python", "sql", "markdown", "html", "rules")
 
 
 @pytest.fixture
 def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> treecompile.Model:
     monkeypatch.chdir(tmp_path)
-    Path("glossary.csv").write_text("name,description,unit\nwind,of the air,\n")
     made = treecompile.learn(TENNIS, target="play")
     made.save("m.json")
     return made
 
 
-@pytest.mark.parametrize("target", OWN)
+@pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("keyword", VALUES)
 def test_a_target_takes_its_own_options_only(
     model: treecompile.Model, target: str, keyword: str
@@ -136,17 +133,13 @@ def test_a_target_takes_its_own_options_only(
     needs = {"form": {"table": "t"}, "label": {"output": "probability"}}
     if target == "sql":
         given |= needs.get(keyword, {})
-    if keyword in OWN[target]:
         assert model.emit(target, **given)
         return
     with pytest.raises(OptionError) as raised:
         model.emit(target, **given)
-    owners = [
-        name for name in ("python", "sql", "markdown", "html") if keyword in OWN[name]
-    ]
-    name, known = in_words(EMITTING[keyword]), " or ".join(owners)
     assert str(raised.value) == (
-        f"{name} is for {known}, not {target}: leave it out, or use to={owners[0]!r}"
+        f"{in_words(EMITTING[keyword])} is for sql, not {target}: leave it out, or use"
+        " to='sql'"
     )
 
 
@@ -159,7 +152,7 @@ def test_a_foreign_option_is_refused_whatever_its_value(
         model.emit("python", dialect="sqlite")  # although that is the default
     with pytest.raises(TypeError, match="unexpected keyword argument 'dialekt'"):
         model.emit("sql", dialekt="sqlite")  # type: ignore[call-arg]
-    assert model.emit("python", columns=None, glossary=None) == model.emit()
+    assert model.emit("python", columns=None) == model.emit()
 
 
 def test_the_command_line_refuses_a_foreign_option(model: treecompile.Model) -> None:
@@ -185,10 +178,5 @@ def test_a_target_of_ones_own_takes_the_options_of_its_lowering(
         )
         (folder / "it.jinja").write_text("made\n")
     assert model.emit("./sql", dialect="duckdb", output="rule") == "made\n"
-    assert model.emit("./markdown", glossary="glossary.csv") == "made\n"
-    with pytest.raises(
-        OptionError, match="glossary is for markdown or html, not ./sql"
-    ):
-        model.emit("./sql", glossary="glossary.csv")
     with pytest.raises(OptionError, match="dialect is for sql, not ./python"):
         model.emit("./python", dialect="duckdb")

@@ -94,8 +94,6 @@ def build(
     columns: Mapping[str, str] | None = None,
     engine: str | Sequence[str] = (),
     url: str = "",
-    glossary: str | Path | None = None,
-    full: bool = False,
     templates: str | Path = "",
     verify: bool = True,
     estimate: bool = True,
@@ -118,8 +116,8 @@ def build(
     `rules` turns the tree into rules: "flat", "validation" or "c45rules". `dialect` and
     `columns` are for predict.sql, as in `Model.emit`. The artefacts are verified before
     anything is written, the SQL on the engine of its dialect and on every other
-    `engine`; `url` is the address of a server among them. `glossary`, `full` and
-    `templates` are as for `Model.emit`.
+    `engine`; `url` is the address of a server among them. `templates` is as for
+    `Model.emit`.
 
     With `estimate`, the quality on new rows is estimated by cross-validation if that
     takes only a few seconds.
@@ -128,14 +126,12 @@ def build(
     """
     is_forest = holds_forest(data)
     paths = paths_in(out, is_forest=is_forest)
-    inputs = (data, validation, rows, glossary, templates)
+    inputs = (data, validation, rows, templates)
     check_outputs(paths.values(), inputs, force=force)
     own = read_dialect(dialect)
     others = [name for name in dict.fromkeys(several(engine)) if name != own.engine]
     for name in others:
         read_dialect(name)
-    said = {"glossary": glossary}
-    emit_options("markdown", said)  # refuses a damaged one now
     learning = {"target": target, "validation": validation, "rules": rules}
     given = {name: value for name, value in learning.items() if value is not None}
     told = {**given, **options}
@@ -158,10 +154,10 @@ def build(
     python = emitted("python")
     in_sql = partial(emitted, "sql", columns=columns)
     sql = in_sql(dialect=dialect)
-    document = emitted("markdown", **said, full=full)
+    document = emitted("markdown")
     page = None
     if isinstance(program, Program):
-        page = _page(partial(emitted, "html", **said), feedback)
+        page = _page(partial(emitted, "html"), feedback)
     for warning in (*sql.warnings, *document.warnings):
         feedback.tell(f"Warning: {warning}")
     feedback.notes(document.notes)

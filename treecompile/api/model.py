@@ -192,9 +192,6 @@ class Model:
         (label, probability, margin or rule; in a query several, separated by commas);
         the `label` whose probability to compute; `columns`, a mapping from features to
         columns with other names; and whether there are `comments`.
-
-        For Markdown and HTML: the `glossary`, a CSV file with name, description and
-        unit.
         """
         chosen = emit_options(to, options)
         return compiler.emit(self.any_program, to, chosen, self.sha256).text

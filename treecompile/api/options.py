@@ -71,8 +71,6 @@ class EmitKeywords(TypedDict, total=False):
     columns: Mapping[str, str] | None
     comments: bool
     templates: str | Path
-    glossary: str | Path | None
-    full: bool
 
 
 def keywords_of(*kinds: type) -> dict[str, Option]:

@@ -22,7 +22,7 @@ from treecompile.emit.options import EmitOptions
 from treecompile.model.options import COMMON, REVIEWING, TESTING
 
 # The options of `build` that are not for learning.
-EMITTING = ("dialect", "columns", "glossary", "full", "templates")
+EMITTING = ("dialect", "columns", "templates")
 
 
 @command(

@@ -6,17 +6,12 @@ the options of its lowering and refuses all others.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from treecompile.model.errors import OptionError
-from treecompile.model.files import read_text
 from treecompile.model.options import (
-    IN_DOCUMENT,
     IN_SQL,
     TEMPLATES,
     option,
@@ -24,25 +19,8 @@ from treecompile.model.options import (
     sentence,
 )
 
-# Lowerings.
-PYTHON, SQL, MARKDOWN, HTML = ("python",), ("sql",), ("markdown",), ("html",)
-
-
-HEADS = ("name", "description", "unit")  # of a glossary
-MOST_GLOSSARY = 1 << 26  # bytes
-MOST_RULES = 5_000  # in a document; nobody reads more
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """What people say about a column."""
-
-    description: str = ""
-    unit: str = ""
-
-
-NO_ENTRY = Entry()
-Glossary = Mapping[str, Entry]  # by the name of the column
+# The lowerings that have options.
+SQL = ("sql",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,29 +92,12 @@ class EmitOptions:
         "DIR",
         group=TEMPLATES,
     )
-    glossary: Glossary = option(
-        {},
-        "CSV file with lines `name,description,unit` that explain the columns.",
-        "FILE",
-        targets=MARKDOWN + HTML,
-        group=IN_DOCUMENT,
-    )
-    full: bool = option(
-        False,
-        f"Show all rules, even if there are more than {MOST_RULES:,}. Otherwise the"
-        " document shows the most frequent ones.",
-        targets=MARKDOWN,
-        group=IN_DOCUMENT,
-    )
 
 
 def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
     """The options from the keywords that were given; None counts as not given."""
     values = {name: value for name, value in given.items() if value is not None}
     _check_given(target, values)
-    if "glossary" in values:
-        path = values["glossary"]
-        values["glossary"] = read_glossary(path) if path else {}
     if "columns" in values:
         values["columns"] = dict(values["columns"])
     if "templates" in values:
@@ -175,30 +136,3 @@ def _check_given(target: str, given: Iterable[str]) -> None:
                 f"{each.flag} is for {own}, not {target}: leave it out, or use --to"
                 f" {each.targets[0]}"
             )
-
-
-def read_glossary(path: str | Path) -> dict[str, Entry]:
-    """The entries of a CSV file; the unit may be left out."""
-    text = read_text(path, OptionError, option="--glossary: ", most=MOST_GLOSSARY)
-    try:
-        records = csv.reader(io.StringIO(text, newline=""), strict=True)
-        lines = [line for line in records if line]
-    except csv.Error as error:
-        raise OptionError(f"--glossary: {path} is not CSV: {error}") from None
-    heads = tuple(lines[0]) if lines else ()
-    if heads not in (HEADS, HEADS[:2]):
-        raise OptionError(f"--glossary: {path}, line 1: expected {','.join(HEADS)}")
-    entries: dict[str, Entry] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        if len(line) != len(heads):
-            raise OptionError(
-                f"--glossary: {path}, entry {number - 1}: {len(line)} fields where the"
-                f" header has {len(heads)}"
-            )
-        name, *told = line
-        if name in entries:
-            raise OptionError(
-                f"--glossary: {path} explains {name!r} twice: keep one entry"
-            )
-        entries[name] = Entry(*told)
-    return entries

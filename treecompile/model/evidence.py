@@ -41,27 +41,10 @@ def evidence(program: ir.Program) -> dict[int, Evidence]:
     return _of_rules(program, outcomes(program.body))
 
 
-def by_id(
-    program: ir.Program, rules: Mapping[int, ir.Rule] | None = None
-) -> dict[str, Evidence]:
-    """The same by the id of the rule: of all, or of some `rules`."""
-    rules = outcomes(program.body) if rules is None else rules
-    found = _of_rules(program, rules)
+def by_id(program: ir.Program) -> dict[str, Evidence]:
+    """The same by the id of the rule."""
+    rules, found = outcomes(program.body), evidence(program)
     return {rules[position].id: each for position, each in found.items()}
-
-
-def rows_of_leaves(program: ir.Program, tree: ir.Tree) -> dict[int, float]:
-    """How many rows each leaf decides, in reading order."""
-    _, tallies = counted_rows(program)
-    if tallies:
-        rows = [float(tally.decided) for tally in tallies]
-        return dict(zip(_places(tree), rows, strict=True))
-    found = {}
-    for position in leaf_positions(tree):
-        leaf = tree.nodes[position]
-        assert isinstance(leaf, ir.Leaf)
-        found[position] = leaf.stats.weight if leaf.weight else 0.0
-    return found
 
 
 def counted_rows(program: ir.Program) -> tuple[str, Sequence[ir.RuleTally]]:

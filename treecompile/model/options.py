@@ -25,7 +25,7 @@ COMMON, DATA, GROWTH = "Common options", "Data", "Growth of the tree"
 FILES = "Format of data files"
 PRUNING, MISSING_VALUES = "Pruning and validation", "Missing values"
 WEIGHTS, RULES, REVIEWING = "Weights and costs", "Rules", "Edited rules"
-IN_SQL, IN_DOCUMENT = "SQL", "Document"
+IN_SQL = "SQL"
 TEMPLATES, TESTING, SEARCH = "Templates", "Verification", "Search"
 PICTURE = "Picture"
 DATABASE, OUTPUT = "Database", "Output"
@@ -34,7 +34,6 @@ HEADINGS = (  # in this order
     REVIEWING,
     *(
         IN_SQL,
-        IN_DOCUMENT,
         TEMPLATES,
         TESTING,
         SEARCH,

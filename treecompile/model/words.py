@@ -77,7 +77,6 @@ def phrase(
     feature: ir.Feature,
     escape: Escape = str,
     figure: Figure = number,
-    unit: str = "",
     *,
     marks: bool = True,
 ) -> str:
@@ -88,8 +87,7 @@ def phrase(
     """
     if not _is_one_test(conditions):  # as in rules that no pass has merged
         parts = (
-            phrase([one], feature, escape, figure, unit, marks=marks)
-            for one in conditions
+            phrase([one], feature, escape, figure, marks=marks) for one in conditions
         )
         return " and ".join(parts)
     shown = escape(name(feature.name))
@@ -109,8 +107,6 @@ def phrase(
         text = f"{edge(low)} {escape('<')} {shown} {escape('<=')} {edge(high)}"
     else:
         text = f"{shown} {escape(first.op.value)} {edge(first)}"
-    if unit and feature.kind is ir.Kind.NUMERIC:
-        text += f" {unit}"
     if not (first.missing and marks):
         return text
     other = "or any other, " if feature.kind is ir.Kind.ORDINAL else ""

@@ -7,7 +7,7 @@ every leaf below it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable
 
 from treecompile.model.ir import Body, Condition, Leaf, Rule, RuleSet, Split, Tree
 from treecompile.model.paths import default_rule, paths, rule_ids
@@ -29,27 +29,17 @@ def extract(body: Body) -> RuleSet:
     return _rules(body, paths(body).__getitem__)
 
 
-def flatten(body: Body, tests: Sequence[Tests | None] = ()) -> RuleSet:
-    """Return the rules of a body with merged tests, without rules that match no row.
-
-    `tests` are the merged tests of a tree, if they are known already.
-    """
+def flatten(body: Body) -> RuleSet:
+    """Return the rules of a body with merged tests, without rules that match no row."""
     if isinstance(body, RuleSet):
         return merge(body)
-    found: Sequence[Tests | None] = tests or merged_tests(body)
+    found = merged_tests(body)
 
     def path(position: int) -> SharedPath | None:
         own = found[position]
         return None if own is None else shared_path(own)
 
     return _rules(body, path)
-
-
-def rules_of_leaves(
-    tree: Tree, tests: Mapping[int, Tests], ids: Mapping[int, str]
-) -> RuleSet:
-    """Return the rules of some leaves, given their merged tests and ids."""
-    return _rules(tree, lambda leaf: shared_path(tests[leaf]), ids)
 
 
 def shared_path(tests: Tests) -> SharedPath:
@@ -73,47 +63,13 @@ def merged_tests(tree: Tree) -> list[Tests | None]:
     return found
 
 
-def reachable(tree: Tree) -> Iterator[tuple[int, Tests]]:
-    """Yield the leaves that a row can reach, in reading order, with their merged tests.
-
-    One dict of tests is changed from leaf to leaf, so that a large tree needs the
-    memory of one path only.
-    """
-    tests: Tests = {}
-    # A node, the feature that its parent tests, and the merged tests of that feature.
-    # With the position -1, the end of a branch: the tests to restore.
-    stack: list[tuple[int, int, Group | None]] = [(0, -1, ())]
-    while stack:
-        position, index, own = stack.pop()
-        if index >= 0:
-            if position >= 0:
-                stack.append((-1, index, tests.get(index)))
-            if own is None:
-                del tests[index]
-            else:
-                tests[index] = own
-            if position < 0:
-                continue
-        node = tree.nodes[position]
-        if not isinstance(node, Split):
-            yield position, tests
-            continue
-        index = node.branches[0].when.feature
-        feature, before = tree.features[index], tests.get(index, ())
-        for branch in reversed(node.branches):
-            merged = intersect((*before, branch.when), feature)
-            if merged is not None:
-                stack.append((branch.then, index, merged))
-
-
 def _rules(
     tree: Tree,
     path: Callable[[int], tuple[Condition, ...] | None],
-    ids: Mapping[int, str] | None = None,
 ) -> RuleSet:
-    """Make a rule of each leaf that has a path; of the leaves in `ids`, if given."""
+    """Make a rule of each leaf that has a path."""
     rules = []
-    for position, identity in (ids or rule_ids(tree)).items():
+    for position, identity in rule_ids(tree).items():
         conditions = path(position)
         if conditions is not None:
             leaf = tree.nodes[position]

@@ -10,11 +10,10 @@ from math import isfinite
 from typing import Any
 
 from treecompile.emit.javascript.decision import is_large
-from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
 from treecompile.model.evidence import Evidence, by_id, of_nodes
 from treecompile.model.paths import leaves_below, rule_ids
-from treecompile.model.semantics import asks_presence, conditions, required_features
+from treecompile.model.semantics import conditions, required_features
 from treecompile.model.words import Rounding
 from treecompile.regions.space import example, unseen
 
@@ -30,13 +29,12 @@ ALSO = {
 # ---------------------------------------------------------------- features
 
 
-def features(program: ir.Program, glossary: Glossary) -> list[Json]:
+def features(program: ir.Program) -> list[Json]:
     """Return each feature, as the form for a row needs it."""
     body, training = program.body, program.training
     tested = set(required_features(body))
     found = []
     for index, feature in enumerate(body.features):
-        entry = glossary.get(feature.name, NO_ENTRY)
         column = training.columns[index] if training else ir.ColumnSummary(0)
         low, high = column.low, column.high
         if low is None or high is None or not isfinite(low) or not isfinite(high):
@@ -44,8 +42,6 @@ def features(program: ir.Program, glossary: Glossary) -> list[Json]:
         made = {
             "name": feature.name,
             "shown": words.name(feature.name),
-            "meaning": entry.description,
-            "unit": entry.unit,
             "used": index in tested,
             "kind": "number" if feature.kind is ir.Kind.NUMERIC else "category",
         }
@@ -90,10 +86,8 @@ def listed(body: ir.Body, rules: ir.RuleSet) -> tuple[ir.Rule, ...]:
 class RuleData:
     """The rules of a program, as the page lists them."""
 
-    def __init__(
-        self, program: ir.Program, rules: ir.RuleSet, glossary: Glossary
-    ) -> None:
-        self.program, self.rules, self.glossary = program, rules, glossary
+    def __init__(self, program: ir.Program, rules: ir.RuleSet) -> None:
+        self.program, self.rules = program, rules
         self.rounding = Rounding(conditions(program.body))
         self.evidence = by_id(program)
         self.leaves: Mapping[str, int] = {}
@@ -121,13 +115,7 @@ class RuleData:
         index = group[0].feature
         feature = self.rules.features[index]
         text, also = _apart(group, feature, self.rounding.figure(index))
-        unit = self.glossary.get(feature.name, NO_ENTRY).unit
-        compares = feature.kind is ir.Kind.NUMERIC and not asks_presence(group[0])
-        return {
-            "feature": index,
-            "text": f"{text} {unit}" if unit and compares else text,
-            "also": also,
-        }
+        return {"feature": index, "text": text, "also": also}
 
 
 def _apart(

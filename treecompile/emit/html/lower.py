@@ -73,7 +73,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 
 def page_data(source: CompilerInput, options: EmitOptions, title: str) -> data.Json:
     program = source.program
-    body, glossary = program.body, options.glossary
+    body = program.body
     rules = flatten(body)
     places = {rule.id: n for n, rule in enumerate(data.listed(body, rules))}
     all_rows = total(program)
@@ -81,20 +81,20 @@ def page_data(source: CompilerInput, options: EmitOptions, title: str) -> data.J
         "title": title,
         "sha256": source.sha256,
         "target": words.name(program.target),
-        "summary": report.summary(program, glossary),
+        "summary": report.summary(program),
         "facts": report.facts(program, all_rows),
         "labels": [words.value(label) for label in body.labels],
         "ordered": isinstance(body, RuleSet),
         "rows": all_rows.rows,
         "unit_of_rows": "row" if all_rows.counted else "case",
-        "features": data.features(program, glossary),
+        "features": data.features(program),
         "example": data.example_row(program),
-        "rules": data.RuleData(program, rules, glossary).all(),
+        "rules": data.RuleData(program, rules).all(),
         "rules_note": report.rules_note(body),
         "nodes": data.nodes(program, places),
         "tree_note": _tree_note(program),
         "quality": report.quality(program),
-        "columns": report.columns(program, glossary),
+        "columns": report.columns(program),
     }
 
 

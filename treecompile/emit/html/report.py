@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from treecompile.emit.options import NO_ENTRY, Glossary
 from treecompile.model import ir, words
 from treecompile.model.evidence import Evidence, label_rows, right_rows, rows_of
 from treecompile.model.paths import size
@@ -20,13 +19,11 @@ ORDERED = "The first rule whose conditions all hold decides, else the default."
 EXACT = "Exactly one rule applies to every row."
 
 
-def summary(program: ir.Program, glossary: Glossary) -> str:
+def summary(program: ir.Program) -> str:
     """Say in one sentence what is predicted."""
     labels = [words.value(label) for label in program.body.labels]
     kind = f"one of {words.enumerated(labels, MOST_LABELS)}" if labels else "a number"
-    told = glossary.get(program.target, NO_ENTRY).description
-    meaning = f" ({told})" if told else ""
-    return f"The model predicts {words.name(program.target)}{meaning}, {kind}."
+    return f"The model predicts {words.name(program.target)}, {kind}."
 
 
 def facts(program: ir.Program, total: Evidence) -> list[tuple[str, str]]:
@@ -113,21 +110,17 @@ def _value_quality(title: str, found: ir.ValueQuality) -> Json:
 # ---------------------------------------------------------------- columns
 
 
-def columns(program: ir.Program, glossary: Glossary) -> Json:
+def columns(program: ir.Program) -> Json:
     """Return the table of the features."""
     body, training = program.body, program.training
     tested = set(required_features(body))
-    entries = [glossary.get(feature.name, NO_ENTRY) for feature in body.features]
-    explained = any(entry.description or entry.unit for entry in entries)
-    heads = ["Feature", *["Meaning", "Unit"] * explained]
-    heads += ["Kind", "Values in training", "Missing in training", "Used"]
+    heads = ["Feature", "Kind", "Values in training", "Missing in training", "Used"]
     rows = []
-    for index, (feature, entry) in enumerate(zip(body.features, entries, strict=True)):
+    for index, feature in enumerate(body.features):
         column = training.columns[index] if training else None
         rows.append(
             [
                 words.name(feature.name),
-                *[entry.description, entry.unit] * explained,
                 feature.kind.value,
                 _values(feature, column),
                 str(column.missing) if column else "not recorded",

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from treecompile.emit.lowering import ForestInput, Lowered
 from treecompile.emit.markdown import importance, md, quality, sections
 from treecompile.emit.markdown.quality import QualityPart
-from treecompile.emit.options import NO_ENTRY, EmitOptions, Glossary
+from treecompile.emit.options import EmitOptions
 from treecompile.measure.forest_importance import split_shares
 from treecompile.model import ir
-from treecompile.model.errors import OptionError
 from treecompile.model.forest_words import exactness, steps
 from treecompile.model.paths import size
 from treecompile.model.semantics import required_features
@@ -44,15 +43,10 @@ class ForestDocument:
 def lower(source: ForestInput, options: EmitOptions) -> Lowered:
     program = source.program
     forest = program.body
-    if options.full:
-        raise OptionError(
-            "--full is for rules, and a forest has none that a person can read: leave"
-            " it out"
-        )
     shares = split_shares(forest)
     document = ForestDocument(
         target=md.name(program.target),
-        summary=_summary(program, options.glossary),
+        summary=_summary(program),
         sha256=source.sha256,
         version=source.version,
         no_rules=_no_rules(forest),
@@ -61,29 +55,26 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         data=sections.data(program),
         quality=quality.quality(program),
         features_note=sections.features_note(program),
-        features=sections.features(forest, program.training, options.glossary),
+        features=sections.features(forest, program.training),
         importance_note=importance.note(shares),
         importance=importance.table(forest, shares),
         unused=importance.unused(forest, shares),
         missing=_missing(program),
     )
-    warnings = sections.strange_entries(program, options.glossary)
-    return Lowered(document, warnings)
+    return Lowered(document)
 
 
-def _summary(program: ir.ForestProgram, glossary: Glossary) -> str:
+def _summary(program: ir.ForestProgram) -> str:
     forest = program.body
     labels = [md.value(label) for label in forest.labels]
     kind = f"one of {md.listing(labels)}" if labels else "a number"
-    told = md.prose(glossary.get(program.target, NO_ENTRY).description)
-    said = f" ({told})" if told else ""
     tested = [md.name(forest.features[i].name) for i in required_features(forest)]
     given = f"{len(forest.features)} column{'s' * (len(forest.features) != 1)}"
     columns = (
         f"{len(tested)} of {given}: {md.listing(tested)}" if tested else "no column"
     )
     return (
-        f"The model predicts **{md.name(program.target)}**{said}, {kind}."
+        f"The model predicts **{md.name(program.target)}**, {kind}."
         f" It uses {columns}. It is a forest, made by {md.name(program.algorithm)}:"
         f" {size(forest)}."
     )

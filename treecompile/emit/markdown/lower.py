@@ -9,13 +9,12 @@ from dataclasses import dataclass
 
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.markdown import quality, sections
-from treecompile.emit.markdown.conditions import terms
-from treecompile.emit.markdown.groups import GroupText, grouped
 from treecompile.emit.markdown.quality import QualityPart, StatisticsPart
-from treecompile.emit.markdown.rules import RuleWriter
-from treecompile.emit.markdown.survey import shown_rules
+from treecompile.emit.markdown.rules import RuleText, RuleWriter
+from treecompile.emit.markdown.survey import survey
 from treecompile.emit.options import EmitOptions
 from treecompile.model.ir import Tree
+from treecompile.rules.extract import flatten
 from treecompile.rules.language.printer import print_rules
 
 
@@ -37,9 +36,7 @@ class RuleDocument:
     diagram: str  # flowchart TD ...
     reading: str  # Exactly one rule applies to every case, so ...
     evidence_note: str  # Coverage is the share of all training cases that ...
-    contents: str  # the table of contents of the groups
-    terms: str  # what the names in the rules mean, from the glossary
-    groups: list[GroupText]  # many rules in tables, few with a section each
+    rules: list[RuleText]  # a section for each
     statistics_note: str  # Coverage is the share of all rows that ...
     statistics: list[StatisticsPart]  # for training and validation data
     missing: list[str]  # ["A value is missing if its field is empty, NULL or NaN."]
@@ -52,47 +49,36 @@ class RuleDocument:
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     program = source.program
     body = program.body
-    shown = shown_rules(program, is_full=options.full)
-    rules, survey, is_summary = shown.rules, shown.survey, shown.is_summary
-    writer = RuleWriter(program, shown, options.glossary)
+    rules = flatten(body)
+    found = survey(body, rules)
+    writer = RuleWriter(program, rules, found)
     drawn, diagram, image = "", "", ""
     if isinstance(body, Tree):
         drawn, diagram = sections.picture(program, body, writer.tests.rounding)
         image = sections.embedded(program, body)
     default, default_evidence = writer.default()
-    contents, groups = grouped(writer, body, shown)
     document = RuleDocument(
         target=writer.target,
-        summary=sections.summary(program, len(survey.ids), options.glossary),
+        summary=sections.summary(program, len(rules.rules)),
         sha256=source.sha256,
         version=source.version,
         data=sections.data(program, writer.all),
         distribution=writer.distribution(),
         quality=quality.quality(program),
         features_note=sections.features_note(program),
-        features=sections.features(body, program.training, options.glossary),
+        features=sections.features(body, program.training),
         picture=drawn,
         image=image,
         diagram=diagram,
         reading=writer.reading(),
         evidence_note=writer.note(),
-        contents=contents,
-        terms=terms(body, survey, program.target, options.glossary),
-        groups=groups,
+        rules=writer.all_rules(),
         statistics_note=quality.statistics_note(body),
-        statistics=[] if is_summary else quality.statistics(program),
-        missing=sections.missing(body, survey, program.na_values),
+        statistics=quality.statistics(program),
+        missing=sections.missing(body, found, program.na_values),
         default=default,
         default_evidence=default_evidence,
-        source_note=sections.source_note(body, shown),
-        source="" if is_summary else sections.fenced(print_rules(program, rules)),
+        source_note=sections.source_note(rules, writer.rows),
+        source=sections.fenced(print_rules(program, rules)),
     )
-    notes = (
-        f"the document shows the most frequent of {len(survey.ids):,} rules: --full"
-        " writes them all",
-    )
-    return Lowered(
-        document,
-        sections.strange_entries(program, options.glossary),
-        notes if is_summary else (),
-    )
+    return Lowered(document)

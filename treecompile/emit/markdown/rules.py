@@ -1,22 +1,16 @@
-"""Writes every rule: its conditions, its conclusion, and the cases it rests on.
-
-A few rules get a section each. Many rules become rows of tables (see `groups`).
-"""
+"""Writes every rule: its conditions, its conclusion, and the cases it rests on."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from treecompile.emit.markdown import md
 from treecompile.emit.markdown.conditions import PlainTests
-from treecompile.emit.markdown.survey import ShownRules
-from treecompile.emit.options import NO_ENTRY, Glossary
+from treecompile.emit.markdown.survey import RuleSurvey
 from treecompile.model import ir, words
-from treecompile.model.evidence import NOTHING, counted_rows, total
+from treecompile.model.evidence import NOTHING, by_id, counted_rows, total
 from treecompile.model.paths import DEFAULT_ID, rule_ids
-from treecompile.model.sharing import Group
 from treecompile.rules.language.evidence import has_counts
 
 BY_HAND = "No case was counted for this rule: it was written or edited by hand."
@@ -36,7 +30,6 @@ EVIDENCE_NOTES = {
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    level: str  # marks of the heading: ###, or #### in a group
     heading: str  # R1: play = no
     conditions: str  # a table of the tests; "" if there are none
     conclusion: str  # then **play = no**.; or: Always **play = no**.
@@ -47,23 +40,16 @@ class RuleWriter:
     """Writes rules for readers who do not program."""
 
     def __init__(
-        self,
-        program: ir.Program,
-        shown: ShownRules,
-        glossary: Glossary,
+        self, program: ir.Program, rules: ir.RuleSet, survey: RuleSurvey
     ) -> None:
         body = program.body
-        is_exact = shown.is_summary
-        self.rules = shown.rules
-        self.survey = shown.survey  # of all rules
-        self.tests = PlainTests(shown, glossary, is_exact=is_exact)
-        unit = glossary.get(program.target, NO_ENTRY).unit
-        self.unit = f" {md.prose(unit)}" if unit and not body.labels else ""
-        self.is_exact = is_exact
+        self.rules = rules
+        self.survey = survey
+        self.tests = PlainTests(rules, survey)
         self.target = md.name(program.target)
         self.ordered = isinstance(body, ir.RuleSet)  # the first rule that holds decides
         self.whose, _ = counted_rows(program)
-        self.rows = {DEFAULT_ID: NOTHING, **shown.rows}  # what each rule decides
+        self.rows = {DEFAULT_ID: NOTHING, **by_id(program)}  # what each rule decides
         self.all = total(program)
         self.body = body
 
@@ -100,81 +86,29 @@ class RuleWriter:
         return text
 
     def _has_rounded_answers(self) -> bool:
-        return not (self.is_exact or self.rules.labels) and any(
+        return not self.rules.labels and any(
             md.answer(rule.value, ()) != md.value(rule.value)
             for rule in self.rules.rules
         )
 
     # ------------------------------------------------------------ one by one
 
-    def rule(
-        self, place: int, rule: ir.Rule, common: Sequence[ir.Condition] = ()
-    ) -> RuleText:
-        """Return a section; tests in `common` stand at the head of the group."""
+    def all_rules(self) -> list[RuleText]:
+        return [self._rule(at, rule) for at, rule in enumerate(self.rules.rules, 1)]
+
+    def _rule(self, place: int, rule: ir.Rule) -> RuleText:
         conclusion = self.conclusion(rule)
-        tests = self._own(rule.conditions, common)
+        tests = words.by_feature(rule.conditions)
         opening = "Otherwise, if" if self.ordered and place > 1 else "If"
-        if common:
-            opening = "And if"
-        always = "Then" if common else "Always"
         return RuleText(
-            level="####" if common else "###",
             heading=f"{f'{place}. ' if self.ordered else ''}{rule.id}: {conclusion}",
             conditions=self.tests.table(opening, tests) if tests else "",
-            conclusion=f"{'then' if tests else always} **{conclusion}**.",
+            conclusion=f"{'then' if tests else 'Always'} **{conclusion}**.",
             evidence=self.evidence(rule) or self.stand_in(rule),
         )
 
     def conclusion(self, rule: ir.Rule) -> str:
-        return f"{self.target} = {self.answer(rule)}"
-
-    def answer(self, rule: ir.Rule) -> str:
-        shown = md.value(rule.value)
-        if not self.is_exact:
-            shown = md.answer(rule.value, self.rules.labels)
-        return f"{shown}{self.unit}"
-
-    @staticmethod
-    def _own(
-        conditions: Sequence[ir.Condition], common: Sequence[ir.Condition]
-    ) -> Sequence[Group]:
-        """Return the tests of each feature, without those in `common`."""
-        groups = words.by_feature(conditions)
-        if not common:
-            return groups
-        shared = set(map(id, words.by_feature(common)))  # both are paths of one tree
-        return [group for group in groups if id(group) not in shared]
-
-    # ------------------------------------------------------------ in few words
-
-    def common(self, conditions: Sequence[ir.Condition]) -> tuple[str, str]:
-        """Return the tests a group shares, and what they do with missing values."""
-        tests = self.tests.of(words.by_feature(conditions))
-        return self.tests.brief(tests), self.tests.remark(tests)
-
-    def heads(self) -> list[str]:
-        """Return the head of a table of rules."""
-        heads = ["Rule", "If", self.target, *self.tests.taking, "Coverage"]
-        if not self.rules.labels:
-            return [*heads, "Standard deviation"]
-        return [*heads, "Confidence", "By answer"]
-
-    def row(self, rule: ir.Rule, common: Sequence[ir.Condition]) -> list[str]:
-        """Return a rule as a row of the table of rules."""
-        tests = self.tests.of(self._own(rule.conditions, common))
-        row = [rule.id, self.tests.brief(tests) or "always", self.answer(rule)]
-        row += self.tests.takers(tests)
-        own = self.rows[rule.id]
-        if not own.rows:
-            width = len(self.heads()) - len(row)
-            return [*row, "no case", *[""] * (width - 1)]
-        row.append(words.amount(own.rows))
-        if self.all.rows:
-            row[-1] += f" ({md.share(own.rows, self.all.rows)})"
-        if not self.rules.labels:
-            return [*row, md.figure(own.deviation)]
-        answers = md.by_answer(own, self.rules.labels)
-        return [*row, md.share(own.right, own.rows), answers]
+        return f"{self.target} = {md.answer(rule.value, self.rules.labels)}"
 
     @property
     def lifts(self) -> bool:

@@ -6,8 +6,7 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile.emit.markdown import md
-from treecompile.emit.markdown.survey import RuleSurvey, ShownRules
-from treecompile.emit.options import NO_ENTRY, Glossary
+from treecompile.emit.markdown.survey import RuleSurvey
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
 from treecompile.model.evidence import MEASURED, Evidence
@@ -23,7 +22,7 @@ from treecompile.rules.language.evidence import ALGORITHM
 ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}
 
 
-def summary(program: ir.Program, rules: int, glossary: Glossary) -> str:
+def summary(program: ir.Program, rules: int) -> str:
     body = program.body
     labels = [md.value(label) for label in body.labels]
     listed = f"one of {md.listing(labels)}" if labels[1:] else md.listing(labels)
@@ -38,14 +37,12 @@ def summary(program: ir.Program, rules: int, glossary: Glossary) -> str:
         order = "exactly one rule applies to every case"
     else:
         order = "the first rule whose conditions all hold decides, else the default"
-    told = md.prose(glossary.get(program.target, NO_ENTRY).description)
-    said = f" ({told})" if told else ""
     count = words.quantity(rules, "rule")
     origin = f"It was learned with {algorithm} and is shown as {count}"
     if program.algorithm == ALGORITHM:
         origin = f"It was compiled from {count} written as text"
     return (
-        f"The model predicts **{md.name(program.target)}**{said}, {kind}."
+        f"The model predicts **{md.name(program.target)}**, {kind}."
         f" It uses {columns}. {origin}: {order}."
     )
 
@@ -103,26 +100,20 @@ def features_note(program: ir.AnyProgram) -> str:
     return note
 
 
-def features(body: ir.AnyBody, training: ir.Training | None, glossary: Glossary) -> str:
-    """Return the table of the columns: contents, meaning and SQL types."""
+def features(body: ir.AnyBody, training: ir.Training | None) -> str:
+    """Return the table of the columns: contents and SQL types."""
     tested = set(required_features(body))
-    entries = [glossary.get(feature.name, NO_ENTRY) for feature in body.features]
-    has_meaning = any(entry.description for entry in entries)
-    has_unit = any(entry.unit for entry in entries)
     rows = []
-    for index, (feature, entry) in enumerate(zip(body.features, entries, strict=True)):
+    for index, feature in enumerate(body.features):
         column = training.columns[index] if training else None
         values = md.listing([md.value(category) for category in feature.categories])
         if feature.kind is ir.Kind.NUMERIC:
             values = "not recorded"
             if column and column.low is not None and column.high is not None:
-                unit = f" {md.prose(entry.unit)}" if entry.unit else ""
-                values = f"{rounded(column.low, 6)} to {rounded(column.high, 6)}{unit}"
+                values = f"{rounded(column.low, 6)} to {rounded(column.high, 6)}"
         rows.append(
             {
                 "Name": md.name(feature.name),
-                **({"Meaning": md.prose(entry.description)} if has_meaning else {}),
-                **({"Unit": md.prose(entry.unit)} if has_unit else {}),
                 "Kind": feature.kind.value,
                 "Values in training" if training else "Values": values,
                 "Missing": str(column.missing) if column else "not recorded",
@@ -133,14 +124,6 @@ def features(body: ir.AnyBody, training: ir.Training | None, glossary: Glossary)
     if not rows:
         return "There are none."
     return md.table_of(rows)
-
-
-def strange_entries(program: ir.AnyProgram, glossary: Glossary) -> tuple[str, ...]:
-    """Return a warning if the glossary explains names that the model does not have."""
-    known = {program.target, *(feature.name for feature in program.body.features)}
-    strange = [words.name(name) for name in glossary if name not in known]
-    said = "the glossary explains names that the model does not have"
-    return (f"{said}: {md.listing(strange)}",) if strange else ()
 
 
 # ---------------------------------------------------------------- missing values
@@ -263,28 +246,21 @@ WEIGHTS = (
 )
 
 
-def source_note(body: ir.Body, shown: ShownRules) -> str:
-    if shown.is_summary:
-        return (
-            "These are too many rules to read or to edit. `treecompile emit model.json"
-            " --to markdown --full` writes them all."
-        )
+def source_note(rules: ir.RuleSet, rows: Mapping[str, Evidence]) -> str:
     note = (
         "The same rules again, for editing: change a threshold, delete a rule, add one,"
         " then compile this document with `treecompile build RULES.md --out DIR`."
     )
-    if has_other_weights(shown):
-        note += WEIGHTS
-    return note
+    return note + WEIGHTS if has_other_weights(rules, rows) else note
 
 
-def has_other_weights(shown: ShownRules) -> bool:
+def has_other_weights(rules: ir.RuleSet, rows: Mapping[str, Evidence]) -> bool:
     """Whether training weights differ from the rows that were counted."""
     return any(
         found.counted and found.answers != rule.stats.weights
-        for rule in shown.rules.rules
+        for rule in rules.rules
         if isinstance(rule.stats, ir.ClassCounts) and rule.weight
-        for found in [shown.rows[rule.id]]
+        for found in [rows[rule.id]]
     )
 
 
