@@ -60,13 +60,6 @@ def answer(item: Label, labels: Sequence[Label]) -> str:
 PUNCTUATION = re.compile(r"([\\`*_\[\]<>&~$])")
 
 
-def prose(text: str) -> str:
-    """Return a sentence that a person wrote, on one line and without markup."""
-    line = " ".join(text.split())
-    visible = "".join(c for c in line if c.isprintable())
-    return PUNCTUATION.sub(r"\\\1", visible)
-
-
 # Not active: letters, digits, spaces, and punctuation that Mermaid takes literally. Its
 # labels are Markdown, so "1. x", "- x" and "_x_" are active. So is every colon: after
 # the word "style", Mermaid would read the line as a style and drop entities.
