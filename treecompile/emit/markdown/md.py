@@ -57,9 +57,6 @@ def answer(item: Label, labels: Sequence[Label]) -> str:
     return shown(words.answer(item, labels))
 
 
-PUNCTUATION = re.compile(r"([\\`*_\[\]<>&~$])")
-
-
 # Not active: letters, digits, spaces, and punctuation that Mermaid takes literally. Its
 # labels are Markdown, so "1. x", "- x" and "_x_" are active. So is every colon: after
 # the word "style", Mermaid would read the line as a style and drop entities.
