@@ -156,11 +156,11 @@ def answers(model: Any, rows: pd.DataFrame) -> Json:
 def learned(path: str, target: str, options: Json) -> Json:
     model = treecompile.learn(path, target=target, **options)
     with TemporaryDirectory() as folder:
-        model.save(file := f"{folder}/model.json")
-        command = [sys.executable, "-m", "treecompile", "show", "--json", file]
-        shown = subprocess.run(command, capture_output=True, check=True).stdout
+        model.save(f"{folder}/model.json")
+        command = [sys.executable, "-m", "treecompile", "show", "--json", "model.json"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, check=True)
     return {
-        "rules": [{**rule, "if": None} for rule in json.loads(shown)["rules"]],
+        "rules": [{**rule, "if": None} for rule in json.loads(done.stdout)["rules"]],
         "thresholds": emitted(model, "sql", output="rule", comments=False),
         "importances": {n: f"{x:.11e}" for n, x in model.importances.items()},
         **answers(model, probes(model, path.replace("[2]", "2"), options)),
@@ -210,7 +210,7 @@ def races() -> Json:
         "verify Python": lambda: small.verify(small.emit("python")),
         "verify SQL": lambda: small.verify(small.emit("sql")),
         "100,000 rows in Python": lambda: [module["predict"](row) for row in records],
-        "1,000,000 rows in DuckDB": lambda: database.execute(query).to_arrow_table(),
+        "1,000,000 rows in DuckDB": lambda: database.sql(query).to_arrow_table(),
         "import 300 trees": lambda: treecompile.from_lightgbm(forest),
     }
 
