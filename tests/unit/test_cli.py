@@ -206,7 +206,6 @@ def test_verify_of_a_foreign_artefact_ends_with_1(folder: Path) -> None:
     (folder / "ninth.sql").write_text(text.replace("probability 1,", "probability 9,"))
     for model, artefact in (
         ("prices.json", "share.sql"),
-        ("tennis.json", "share.sql"),
         ("tennis.json", "ninth.sql"),
     ):
         result = run("verify", model, artefact)
