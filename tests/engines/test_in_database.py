@@ -16,7 +16,6 @@ from typing import Any
 import duckdb
 import numpy as np
 import pandas as pd
-import psycopg
 import pytest
 
 from tests.support.in_database import (
@@ -291,10 +290,13 @@ def test_a_file_is_left_as_it_was_found(tmp_path: Path) -> None:
     assert files == {"data.db", "t.parquet"}
 
 
+@pytest.mark.engine
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
 def test_a_server_is_left_as_it_was_found(
     error: type[BaseException], tmp_path: Path
 ) -> None:
+    import psycopg
+
     frame = random_frame(np.random.default_rng(4), 300)
 
     def stop(settled: int) -> None:
@@ -328,6 +330,8 @@ def test_a_table_of_the_same_name_is_not_touched(store: str, tmp_path: Path) -> 
         if store == "duckdb":
             make: partial[Any] = partial(duckdb.connect, url.removeprefix("duckdb://"))
         else:
+            import psycopg
+
             make = partial(psycopg.connect, url)
         with make() as connection:
             connection.execute(
@@ -346,7 +350,10 @@ def test_a_table_of_the_same_name_is_not_touched(store: str, tmp_path: Path) -> 
     assert there.program.body == here.program.body
 
 
+@pytest.mark.engine
 def test_a_lost_connection_is_one_line(tmp_path: Path) -> None:
+    import psycopg
+
     frame = random_frame(np.random.default_rng(4), 300)
     with table_of("postgres", frame, tmp_path) as (url, table):
 
@@ -435,7 +442,11 @@ def test_a_type_that_cannot_be_learned_from_is_named(
         ("mongodb://x", "expected duckdb://FILE, postgresql://..., spark:, sqlite:"),
         ("duckdb", "expected duckdb://FILE"),
         ("duckdb://none.db", "no database file 'none.db'"),
-        ("postgresql://127.0.0.1:1/x", "cannot connect to PostgreSQL: "),
+        pytest.param(
+            "postgresql://127.0.0.1:1/x",
+            "cannot connect to PostgreSQL: ",
+            marks=pytest.mark.engine,
+        ),
     ],
 )
 def test_an_address_without_a_database_is_one_line(url: str, message: str) -> None:

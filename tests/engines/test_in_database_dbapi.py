@@ -72,7 +72,11 @@ def test_a_sqlite_file_is_left_as_it_was_found(tmp_path: Path) -> None:
     [
         ("sqlite://none.db", "no database file 'none.db'"),
         ("sqlite:", "no database file ''"),
-        ("mysql://me:secret@127.0.0.1:1/x", "connect to mysql://me@127.0.0.1:1/x: "),
+        pytest.param(
+            "mysql://me:secret@127.0.0.1:1/x",
+            "connect to mysql://me@127.0.0.1:1/x: ",
+            marks=pytest.mark.engine,
+        ),
         ("mysql://me:secret@host", "--from mysql://me@host: name the database"),
     ],
 )

@@ -98,6 +98,7 @@ def test_the_tree_is_that_of_memory(
     assert len(here.program.body.nodes) > 1  # type: ignore[union-attr]
 
 
+@pytest.mark.engine
 def test_spark_gives_the_same_tree(tmp_path: Path) -> None:
     """One small table: each query takes a tenth of a second and more."""
     try:

@@ -196,6 +196,7 @@ def test_answers_that_are_all_unknown_are_counted(tmp_path: Path) -> None:
         assert found.unknown == 2
 
 
+@pytest.mark.engine
 def test_a_lost_connection_is_one_line(tmp_path: Path) -> None:
     columns: Typed = {"f": (ValueType.STR, ["0"]), TARGET: (ValueType.STR, ["0"])}
     program = Program(TARGET, "made", MODELS["text"])
@@ -210,6 +211,7 @@ def test_a_lost_connection_is_one_line(tmp_path: Path) -> None:
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.engine
 def test_spark_tells_what_is_wrong_once(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

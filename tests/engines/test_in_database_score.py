@@ -141,6 +141,7 @@ def test_nothing_is_left_of_what_fails_in_the_middle(
         assert sorted(tmp_path.rglob("*")) == before
 
 
+@pytest.mark.engine
 def test_a_table_of_spark_goes_into_its_catalog(tmp_path: Path) -> None:
     columns = with_key(random_table(Random(1), MODELS["number"], 20))
     program = Program(TARGET, "made", MODELS["number"])

@@ -430,7 +430,7 @@ NEVER_IDLE = {
 }
 # The others take minutes and are run by `pytest -m large`.
 QUICK = {
-    **{"python": ("tennis", "numeric"), "sqlite": ("tennis", "numeric", "rules")},
+    **{"python": ("tennis",), "sqlite": ("tennis", "numeric", "rules")},
     **{"duckdb": ("tennis",), "javascript": ("tennis", "numeric")},
 }
 QUICK_ELSEWHERE = ("numeric",)

@@ -200,7 +200,7 @@ def test_verify_of_a_foreign_artefact_ends_with_1(folder: Path) -> None:
     (folder / "prices.csv").write_text("x,y\n1,1.5\n2,2.5\n3,3.5\n")
     good("learn", "prices.csv", "--target", "y", "-o", "prices.json", "-q")
     shares = ("--to", "sql", "--output", "probability")
-    good("emit", "numbers.json", *shares, "-o", "share.sql")
+    good("emit", "numbers.json", *shares, "--label", "y", "-o", "share.sql")
     text = good("emit", "tennis.json", *shares, "--label", "yes").stdout
     assert "probability 1," in text
     (folder / "ninth.sql").write_text(text.replace("probability 1,", "probability 9,"))

@@ -119,7 +119,7 @@ def frames(draw: st.DrawFn) -> tuple[pd.DataFrame, dict[str, Any]]:
     return pd.DataFrame(columns), options
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(frames())
 def test_every_learned_tree_is_legal(
     case: tuple[pd.DataFrame, dict[str, Any]],
@@ -142,7 +142,7 @@ def test_every_learned_tree_is_legal(
         assert np.allclose(shares.sum(axis=1), 1)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(frames())
 def test_leaves_count_the_cases_that_reach_them(
     case: tuple[pd.DataFrame, dict[str, Any]],

@@ -47,7 +47,7 @@ FROM t;
 
 def test_hostile_models_with_several_outputs() -> None:
     compared = 0
-    for seed in range(40):
+    for seed in range(10):
         program = random_program(Random(seed))
         output = ALL if program.body.labels else "label,rule"
         try:
@@ -57,7 +57,7 @@ def test_hostile_models_with_several_outputs() -> None:
         report = verify(program, text, budget=300)
         assert report.passed, report
         compared += report.rows
-    assert compared > 3000
+    assert compared > 800
 
 
 @pytest.mark.parametrize(
