@@ -160,7 +160,6 @@ def build(
         page = _page(partial(emitted, "html"), feedback)
     for warning in (*sql.warnings, *document.warnings):
         feedback.tell(f"Warning: {warning}")
-    feedback.notes(document.notes)
     reports = {}
     if verify:
         if not own.engine:

@@ -80,7 +80,6 @@ def emit(
     program = read_model(model)
     artefact = compiler.emit(program, target, chosen)
     terminal.tell(*(f"Warning: {warning}" for warning in artefact.warnings))
-    terminal.notes(artefact.notes)
     if path is None:
         output(None, artefact.text)
         return

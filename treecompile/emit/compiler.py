@@ -57,7 +57,6 @@ class Artefact:
     text: str
     suffix: str  # of its file: .py
     warnings: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()  # what was chosen
     beside: str = ""  # the second file: a dbt model's YAML
 
 
@@ -89,9 +88,7 @@ def emit(
             f"the text has {len(text):,} characters, and what reads it takes at most"
             f" {description.longest:,}: {SMALLER}"
         )
-    return Artefact(
-        text, description.suffix, lowered.warnings, lowered.notes, lowered.beside
-    )
+    return Artefact(text, description.suffix, lowered.warnings, lowered.beside)
 
 
 def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]:

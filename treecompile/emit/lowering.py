@@ -3,7 +3,7 @@
 A lowering turns a program into the strings of an artefact, and decides everything:
 names, quoting, order, line breaks. It returns finished strings in a dataclass of its
 own, whose fields are the variables of the template. The template only loops over them
-and places them. Warnings and notes travel beside the strings.
+and places them. Warnings travel beside the strings.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ class Lowered:
 
     strings: DataclassInstance  # what the template places: a SqlText
     warnings: tuple[str, ...] = ()  # ("DuckDB is slow to read ... 20000 leaves",)
-    notes: tuple[str, ...] = ()  # ("the document shows the most frequent of ...",)
     beside: str = ""  # a second file: a dbt model's YAML
 
 

@@ -134,14 +134,6 @@ def membership(
     return test.op is ir.Op.IN, members(test), test.missing
 
 
-def truth_table(test: ir.Condition, feature: ir.Feature) -> list[bool]:
-    """The truth for each category in order, then for unseen, then for missing."""
-    inside, chosen, missing = membership(test, feature)
-    named = set(chosen)
-    truth = [(category in named) == inside for category in feature.categories]
-    return [*truth, not inside, missing]
-
-
 def is_partition(split: ir.Split, features: Sequence[ir.Feature]) -> bool:
     """Whether exactly one branch holds for every value, missing and unseen included."""
     tests = [branch.when for branch in split.branches]

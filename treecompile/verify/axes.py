@@ -9,7 +9,7 @@ that finds no row proves that there is none among the combinations of these valu
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from ctypes import c_float
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
@@ -17,7 +17,7 @@ from math import inf, isfinite, nan, nextafter
 from random import Random
 
 from treecompile.emit.sql.dialect import NumberTypes
-from treecompile.model.ir import AnyBody, Condition, Feature, Kind, Op, Row, Value
+from treecompile.model.ir import AnyBody, Condition, Feature, Kind, Op, Value
 from treecompile.model.semantics import conditions, threshold
 from treecompile.regions.region import Interval, Region, at, everything, interval, where
 from treecompile.regions.space import Space, unseen
@@ -91,22 +91,6 @@ def of_dialect(types: NumberTypes) -> Iterator[tuple[str, NumberProbes]]:
     ):
         if name:
             yield name, NumberProbes(beside, (None,))
-
-
-def integral(rows: Iterable[Row], places: Sequence[int]) -> list[Row]:
-    """Return rows with integers at some places, if 64-bit columns can hold them."""
-    kept: list[Row] = []
-    for row in rows:
-        values = list(row)
-        for place in places:
-            value = values[place]
-            if isinstance(value, float) and isfinite(value) and value == int(value):
-                values[place] = int(value)
-        chosen = [values[place] for place in places]
-        fits = (v is None or (isinstance(v, int) and has_64_bits(v)) for v in chosen)
-        if all(fits):
-            kept.append(tuple(values))
-    return kept
 
 
 def below(count: int, dice: Random) -> int:
