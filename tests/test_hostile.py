@@ -186,7 +186,7 @@ def test_python_takes_every_name_there_is() -> None:
     [
         (["Age", "AGE"], "sqlite", ["'Age'", "'AGE'"]),
         (["Age", "AGE"], "duckdb", ["'Age'", "'AGE'"]),
-        (["", "x"], "duckdb", ["DuckDB", "--column"]),
+        (["", "x"], "duckdb", ["DuckDB", "columns: "]),
     ],
 )
 def test_build_refuses_names_that_the_database_has_not(

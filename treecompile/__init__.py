@@ -70,11 +70,7 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'treecompile' has no attribute {name!r}")
     home = "model.errors" if name.endswith("Error") else HOMES.get(name, "api.verbs")
-    found = getattr(import_module(f"treecompile.{home}"), name)
-    if not home.startswith("api.") or isinstance(found, type):
-        return found
-    # The same functions say --max-depth to the command line.
-    return import_module("treecompile.api.wording").spoken(found)
+    return getattr(import_module(f"treecompile.{home}"), name)
 
 
 def __dir__() -> list[str]:

@@ -287,7 +287,7 @@ def test_32_bits_without_a_type_need_a_query() -> None:
 
 def test_a_sum_that_is_too_long_says_what_to_do() -> None:
     forest = many_trees(Random(0), 600, ir.Arithmetic.DOUBLE)
-    with pytest.raises(TargetError, match="600 trees, .* at most 350: use --as select"):
+    with pytest.raises(TargetError, match="600 trees, .* at most 350: use form=select"):
         emit(program_of(forest), "sql", EmitOptions(dialect="clickhouse"))
 
 

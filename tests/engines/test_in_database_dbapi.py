@@ -77,7 +77,7 @@ def test_a_sqlite_file_is_left_as_it_was_found(tmp_path: Path) -> None:
             "connect to mysql://me@127.0.0.1:1/x: ",
             marks=pytest.mark.engine,
         ),
-        ("mysql://me:secret@host", "--from mysql://me@host: name the database"),
+        ("mysql://me:secret@host", "from=mysql://me@host: name the database"),
     ],
 )
 def test_an_address_without_a_database_is_one_line(url: str, message: str) -> None:

@@ -166,9 +166,9 @@ def test_one_value_is_one_leaf(value: float, tmp_path: Path) -> None:
 
 
 REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
-    ({"criterion": "entropy"}, "--criterion 'entropy' is for labels"),
+    ({"criterion": "entropy"}, "criterion='entropy' is for labels"),
     ({"algorithm": "id3"}, "id3 predicts labels, and the target 'y' is a number"),
-    ({"chi2": 0.05}, "--chi2 is for --task classify"),
+    ({"chi2": 0.05}, "chi2 is for task=classify"),
 )
 
 

@@ -183,11 +183,11 @@ def test_parquet_files_go_into_one(tmp_path: Path) -> None:
 
 
 WRONG: tuple[tuple[dict[str, Any], type[TreecompileError], str], ...] = (
-    ({"output": "all"}, OptionError, "--output 'all': expected one of"),
+    ({"output": "all"}, OptionError, "output='all': expected one of"),
     ({"output": "label,label"}, OptionError, "an output is given twice"),
-    ({"label": "0.5"}, OptionError, "--label needs --output probability"),
+    ({"label": "0.5"}, OptionError, "label needs output=probability"),
     ({"output": "probability", "label": "x"}, OptionError, "is not a label"),
-    ({"into": 'a"b'}, OptionError, "--into 'a\"b': expected NAME"),
+    ({"into": 'a"b'}, OptionError, "into='a\"b': expected NAME"),
     ({"into": "none.such.made"}, EngineError, "^DuckDB: "),
 )
 

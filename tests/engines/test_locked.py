@@ -116,7 +116,7 @@ def test_a_query_without_an_end_is_stopped(engine: str) -> None:
     report = verify(
         numeric(), ENDLESS[engine], engine, url=database.url, budget=60, timeout=2
     )
-    assert report.refused == "it did not end within 2 seconds (see --timeout)"
+    assert report.refused == "it did not end within 2 seconds (see timeout)"
 
 
 @pytest.mark.engine
@@ -129,4 +129,4 @@ def test_a_query_without_an_end_is_stopped_on_spark(tmp_path: Path) -> None:
     limits = ("--engine", "spark", "--timeout", "2", "--budget", "60")
     done = process("verify", model, artefact, *limits)
     assert done.returncode == 1
-    assert "it did not end within 2 seconds (see --timeout)" in done.stderr
+    assert "it did not end within 2 seconds (see timeout)" in done.stderr

@@ -158,7 +158,7 @@ def test_a_budget_can_be_spent_to_the_last_step_and_not_beyond() -> None:
     budget = SearchBudget(3)
     assert not budget.spend(4)
     assert not budget.spend()  # what was refused has used it up
-    with pytest.raises(OptionError, match="--budget 0: expected 1 or more"):
+    with pytest.raises(OptionError, match="budget=0: expected 1 or more"):
         SearchBudget(0)
 
 

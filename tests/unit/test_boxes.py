@@ -21,7 +21,7 @@ def categorical(count: int) -> Feature:
 
 @pytest.mark.parametrize("steps", [0, -1])
 def test_a_search_without_a_step_is_refused(steps: int) -> None:
-    with pytest.raises(OptionError, match=f"--budget {steps}: expected 1 or more"):
+    with pytest.raises(OptionError, match=f"budget={steps}: expected 1 or more"):
         SearchBudget(steps)
     assert SearchBudget(1).spend()
     assert not SearchBudget(1).spend(2)

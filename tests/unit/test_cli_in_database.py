@@ -81,11 +81,11 @@ ORDERS = (*SHOP, "--table", "Orders")
         ([*SHOP, "--table", "none"], "DuckDB: "),
         ([*SHOP, "--table", 'a"b'], "expected NAME or SCHEMA.NAME"),
         ([*SHOP, "--table", "dated"], "column 'd' holds DATE values: convert them"),
-        (["x.csv", "--memory-limit", "1GB"], "--memory-limit is for DuckDB"),
+        (["x.csv", "--memory-limit", "1GB"], "memory_limit is for DuckDB"),
         (["none/*.parquet"], "No files found"),
         (["events/*.csv"], "a pattern can name only Parquet files"),
         (["events", "--validation", "x.csv"], "x.csv"),
-        (["events", "--prune", "reduced-error"], "in a database, --validation-table"),
+        (["events", "--prune", "reduced-error"], "in a database, validation_table"),
         (
             ["events", "--validation-table", "t"],
             "without --from, use --validation",
@@ -248,7 +248,7 @@ def test_what_cannot_be_measured_is_one_line(
     [
         ([*ORDERS], "expected MODEL beside --from and --table"),
         (["events"], "cross-validation needs the rows in memory"),
-        (["events/1.parquet", "--memory-limit", "1GB"], "--memory-limit is for DuckDB"),
+        (["events/1.parquet", "--memory-limit", "1GB"], "memory_limit is for DuckDB"),
     ],
 )
 def test_a_table_is_not_measured_without_a_model(

@@ -109,11 +109,11 @@ def test_it_refuses_what_it_does_not_know() -> None:
         treecompile.cross_validate(
             sample(), target="y", validation=sample()  # type: ignore[call-arg]
         )
-    with pytest.raises(OptionError, match="k=1: expected 2 or more folds"):
+    with pytest.raises(OptionError, match="cv=1: expected 2 or more folds"):
         treecompile.cross_validate(sample(), target="y", k=1)
-    with pytest.raises(OptionError, match=r"k=15: .*\(14\)"):
+    with pytest.raises(OptionError, match=r"cv=15: .*\(14\)"):
         treecompile.cross_validate(TENNIS, target="play", k=15)
-    with pytest.raises(OptionError, match="prune='reduced-error' needs rows"):
+    with pytest.raises(OptionError, match="prune=reduced-error needs rows"):
         treecompile.cross_validate(TENNIS, target="play", prune="reduced-error")
 
 
@@ -170,7 +170,7 @@ def test_what_does_not_go_together(tmp_path: Path) -> None:
             "--validation cannot be used in cross-validation",
         ),
         ((data, "--target", "plya"), "no column 'plya': did you mean 'play'"),
-        ((data, "--target", "play", "--cv", "0"), "--cv 0: expected 2 or more"),
+        ((data, "--target", "play", "--cv", "0"), "cv=0: expected 2 or more"),
     ):
         code, out, err = run(*arguments)
         assert (code, out) == (2, ""), arguments

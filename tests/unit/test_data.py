@@ -293,18 +293,18 @@ DAY = dt.date(2024, 1, 31)
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        (pd.Series(pd.to_datetime(["2024-01-31"])), "Timestamp .*--ignore"),
+        (pd.Series(pd.to_datetime(["2024-01-31"])), "Timestamp .*ignore"),
         (pd.Series(pd.to_datetime(["2024-01-31"], utc=True)), "Timestamp"),
-        (pd.Series(pd.to_timedelta(["1 day"])), "Timedelta .*--ignore"),
+        (pd.Series(pd.to_timedelta(["1 day"])), "Timedelta .*ignore"),
         (
             pd.Series(pd.period_range("2024-01", periods=1, freq="M")),
-            "Period .*--ignore",
+            "Period .*ignore",
         ),
         (pd.Series(pd.cut([1, 2], 2)), "Interval .*convert"),
-        (objects(DAY), "date .*--ignore"),
-        (objects(dt.time(1)), "time .*--ignore"),
+        (objects(DAY), "date .*ignore"),
+        (objects(dt.time(1)), "time .*ignore"),
         (objects(None, np.timedelta64(1, "D")), "timedelta"),
-        (objects([1], [2]), "list .*--ignore"),
+        (objects([1], [2]), "list .*ignore"),
         (objects(b"a"), "bytes"),
         (pd.Series([1j]), "complex"),
         (objects("a", 1), "mixes str and int"),
@@ -328,7 +328,7 @@ X, Z = ["a", "b"], ["1", "2"]
         (DataError, {"target": "yy"}, "'yy': did you mean 'y'"),
         (DataError, {"numeric": ("w",)}, "no column 'w'"),
         (DataError, {"ignore": ("w",)}, "no column 'w'"),
-        (DataError, {"numeric": ("x",)}, "row 1: 'x' is 'a': expected.*--na-value"),
+        (DataError, {"numeric": ("x",)}, "row 1: 'x' is 'a': expected.*na_value"),
         (
             DataError,
             {"numeric": ("x",), "na_values": ("a",)},
@@ -341,15 +341,15 @@ X, Z = ["a", "b"], ["1", "2"]
         ),
         (OptionError, {"ordinal": (("x", ("a", "b", "a")),)}, "'a' twice"),
         (OptionError, {"ordinal": (("x", ()),)}, "'x' lists no values"),
-        (OptionError, {"ignore": ("y",)}, "--ignore 'y': this column is the target"),
-        (OptionError, {"numeric": ("y",)}, "--numeric 'y': this column is the target"),
+        (OptionError, {"ignore": ("y",)}, "ignore='y': this column is the target"),
+        (OptionError, {"numeric": ("y",)}, "numeric='y': this column is the target"),
         (
             OptionError,
             {"numeric": ("z",), "ignore": ("z",)},
-            "'z': --numeric names this column",
+            "'z': numeric names this column",
         ),
         (OptionError, {"task": "guess"}, "'guess': expected classify or regress"),
-        (OptionError, {"task": "regress"}, "'y' is text.*--task classify"),
+        (OptionError, {"task": "regress"}, "'y' is text.*task=classify"),
         (OptionError, {"labels": ("n",)}, "lacks 'p'"),
         (OptionError, {"labels": ("n", "p", "n")}, "'n' twice"),
         (DataError, {"ignore": ("x", "z")}, "no column but 'y'"),
@@ -368,7 +368,7 @@ def test_options_that_do_not_fit(
 def test_too_many_categories() -> None:
     many = [f"c{i}" for i in range(10_001)] * 3
     options: Any = {"categorical": ("x",)}
-    with pytest.raises(DataError, match="'x': it has 10,001 categories.*--ignore"):
+    with pytest.raises(DataError, match="'x': it has 10,001 categories.*ignore"):
         learn(text(x=many), **options)
     most = [*many[1:10_001], *many[1:10_001]]
     assert len(only(learn(text(x=most), **options))[0].categories) == 10_000
@@ -376,7 +376,7 @@ def test_too_many_categories() -> None:
     assert [feature.name for feature in dataset.features] == ["z"]
     assert dataset.notes[-1] == (
         "column 'x' is left out: it has 10,001 categories in 30,003 rows"
-        " (--categorical 'x' keeps it)"
+        " (categorical='x' keeps it)"
     )
 
 
@@ -461,12 +461,12 @@ def test_targets(
         (DataError, text(y=["", "-inf"]), {"task": "regress"}, "row 2: 'y' is inf"),
         (DataError, text(y=["1.5", "inf"]), {"task": "classify"}, "infinite label"),
         (OptionError, text(y=["true"]), {"task": "regress"}, "'y' is true or false"),
-        (OptionError, text(y=["1.5"]), {"labels": ("1.5",)}, "--labels is for classes"),
+        (OptionError, text(y=["1.5"]), {"labels": ("1.5",)}, "labels is for classes"),
         (
             OptionError,
             text(y=["1", "2"]),
             {"labels": ("1", "b")},
-            "--labels: 'y' is 'b'",
+            "labels: 'y' is 'b'",
         ),
         (DataError, frame(y=objects("a", 1)), {}, "'y' mixes str and int"),
         (DataError, frame(y=objects(DAY)), {}, "'y' holds date values"),
@@ -474,7 +474,7 @@ def test_targets(
             DataError,
             text(y=[str(i) for i in range(1001)]),
             {"task": "classify"},
-            "1001 labels.*--task regress",
+            "1001 labels.*task=regress",
         ),
         (DataError, text(y=[f"l{i}" for i in range(1001)]), {}, "1001 labels.*group"),
     ],
@@ -536,7 +536,7 @@ def test_encode_reads_only_what_is_required() -> None:
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        (text(n=["1", "x"]), "row 2: 'n' is 'x': expected a number; .*--na-value"),
+        (text(n=["1", "x"]), "row 2: 'n' is 'x': expected a number; .*na_value"),
         (text(i=["1", "1.0"]), "row 2: 'i' is '1.0': expected an integer"),
         (text(b=["", "1"]), "row 2: 'b' is '1': expected true or false"),
         (frame(n=["1"]), "row 1: 'n' is '1': expected a number"),

@@ -41,7 +41,7 @@ def read(folder: Path, content: bytes, name: str = "data.csv", **how: Any) -> Ra
 
 # ---------------------------------------------------------------- delimiters
 
-POSSIBLE = "delimiter: ',' (';' is possible, too): if this is wrong, add --delimiter"
+POSSIBLE = "delimiter: ',' (';' is possible, too): if this is wrong, add delimiter"
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_the_delimiter_that_is_set_is_used(tmp_path: Path) -> None:
     assert read(tmp_path, b"a:b\n1:2\n", delimiter=":").names == ("a", "b")
     assert read(tmp_path, b"a;b\n1;2\n", "d.tsv", delimiter=";").names == ("a", "b")
     for wrong in (";;", '"', "\n", "\0"):
-        with pytest.raises(OptionError, match="--delimiter .*: expected one character"):
+        with pytest.raises(OptionError, match="delimiter=.*: expected one character"):
             read(tmp_path, b"a;b\n", delimiter=wrong)
 
 
@@ -167,7 +167,7 @@ def test_a_first_line_of_data_is_never_lost(tmp_path: Path, content: str) -> Non
         lambda: make_dataset(read(tmp_path, content.encode()), DataOptions(target)),
         lambda: read(tmp_path, content.encode()).column("class"),
     ):
-        with pytest.raises(DataError, match="first line looks like data.*--no-header"):
+        with pytest.raises(DataError, match="first line looks like data.*no_header"):
             read_and_learn()
     table = read(tmp_path, content.encode(), no_header=True)
     lines = content.splitlines()
@@ -184,7 +184,7 @@ def test_a_model_without_names_says_which_option_is_missing(tmp_path: Path) -> N
     by_words = treecompile.learn(path, target="c3", **how)
     by_numbers = treecompile.learn(path, target="c3", ignore="c1", **how)
     path.write_text("red;x;a\n")
-    with pytest.raises(DataError, match="no column 'c1': .* data, add no_header=True"):
+    with pytest.raises(DataError, match="no column 'c1': .* data, add no_header"):
         by_words.predict(path)
     path.write_text("c2;c3\n1,5;a\n")
     with pytest.raises(DataError, match="'c2' is '1,5': expected a number"):
@@ -206,7 +206,7 @@ def test_unicode_is_told_apart(tmp_path: Path, encoding: str) -> None:
 
 def test_other_encodings_are_named(tmp_path: Path) -> None:
     content = "größe,y\r\nä,1\r\n".encode("cp1252")
-    with pytest.raises(DataError, match=r"line 1: not UTF-8 \(byte 0xf6\).*--encoding"):
+    with pytest.raises(DataError, match=r"line 1: not UTF-8 \(byte 0xf6\).*encoding"):
         read(tmp_path, content)
     table = read(tmp_path, content, encoding="cp1252")
     assert cells(table) == {"größe": ["ä"], "y": ["1"]}
@@ -219,7 +219,7 @@ def test_other_encodings_are_named(tmp_path: Path) -> None:
     assert read(tmp_path, content, encoding="utf-16-le").names == ("größe", "y")
     assert read(tmp_path, text.encode(), encoding="utf-8").names == ("größe", "y")
     for wrong in ("martian", "zlib", "a\0b", "é"):
-        with pytest.raises(OptionError, match="--encoding .* is not known"):
+        with pytest.raises(OptionError, match="encoding=.* is not known"):
             read(tmp_path, content, encoding=wrong)
 
 
@@ -304,17 +304,17 @@ def test_a_sheet_is_read_with_its_types(tmp_path: Path) -> None:
 def test_a_sheet_is_chosen_and_said(tmp_path: Path) -> None:
     path = workbook(tmp_path / "x.xlsx", One=TABLE, Two=[["p"], [1]])
     (note,) = read_table(path).notes
-    assert note == "sheet: 'One' (of 'One', 'Two'; --sheet NAME)"
+    assert note == "sheet: 'One' (of 'One', 'Two'; sheet=NAME)"
     table = read_table(path, ReadOptions(sheet="Two"))
     assert cells(table) == {"p": [1]}
     assert table.notes == ()
-    with pytest.raises(OptionError, match="--sheet 'Three'.*'One', 'Two'"):
+    with pytest.raises(OptionError, match="sheet='Three'.*'One', 'Two'"):
         read_table(path, ReadOptions(sheet="Three"))
 
 
 def test_a_sheet_without_header(tmp_path: Path) -> None:
     path = workbook(tmp_path / "x.xlsx", One=[[5.1, "a"], [4.9, "b"], [5.1, "a"]])
-    assert "--no-header" in read_table(path).doubt
+    assert "no_header" in read_table(path).doubt
     table = read_table(path, ReadOptions(no_header=True))
     assert cells(table) == {"c1": [5.1, 4.9, 5.1], "c2": ["a", "b", "a"]}
 

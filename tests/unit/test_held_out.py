@@ -219,7 +219,7 @@ def test_the_validated_errors_are_as_defined(task: str, seed: int) -> None:
     """Prune the tree of every fold at every alpha, and predict row by row."""
     options: dict[str, Any] = {"algorithm": "cart", "min_leaf": 2}
     data, tree = grown(sample(seed, task), task, **options)
-    folds = fold_of(data, 5, seed, "--cv")
+    folds = fold_of(data, 5, seed, "cv")
 
     def grow(part: np.ndarray) -> Tree:
         return grown_on(sample(seed, task).iloc[part], data)
@@ -363,7 +363,7 @@ def test_a_single_label_has_nothing_to_choose() -> None:
             {"prune": "reduced-error", "validation_fraction": 0.001},
             "validation_fraction=.* holds out none of .* rows: use a larger",
         ),
-        ({"alpha": "cv", "prune": "none"}, "alpha is for prune='cost-complexity'"),
+        ({"alpha": "cv", "prune": "none"}, "alpha is for prune=cost-complexity"),
         (
             {"prune": "cost-complexity", "alpha": "best"},
             "alpha='best': expected 0 or more, cv",
@@ -382,15 +382,15 @@ def test_what_is_refused(options: dict[str, Any], words: str) -> None:
 @pytest.mark.parametrize("count", [2, 3, 10, 60])
 def test_folds_are_even_in_size_and_in_labels(count: int) -> None:
     data, _ = grown(sample(0, "classify"), "classify")
-    folds = fold_of(data, count, 0, "--cv")
+    folds = fold_of(data, count, 0, "cv")
     sizes = np.bincount(folds, minlength=count)
     assert len(sizes) == count
     assert sizes.max() - sizes.min() <= 1
     for label in range(len(data.labels)):
         of_label = np.bincount(folds[data.y == label], minlength=count)
         assert of_label.max() - of_label.min() <= 1
-    assert (folds == fold_of(data, count, 0, "--cv")).all()
-    assert (folds != fold_of(data, count, 1, "--cv")).any()
+    assert (folds == fold_of(data, count, 0, "cv")).all()
+    assert (folds != fold_of(data, count, 1, "cv")).any()
 
 
 def test_a_chain_is_validated() -> None:

@@ -126,7 +126,7 @@ def test_the_data_are_those_of_the_model(model: treecompile.Model) -> None:
 
 def test_too_many_rules_are_refused_with_what_to_do() -> None:
     source = CompilerInput(balanced(13), "", "", read_target("html"))
-    with pytest.raises(TargetError, match=r"8,192 rules are too many .* --to markdown"):
+    with pytest.raises(TargetError, match=r"8,192 rules are too many .* to=markdown"):
         lower_html(source, EmitOptions())
 
 

@@ -146,12 +146,12 @@ def test_what_does_not_go_with_a_model_is_refused(
     edited: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "--validation is for learning" in refused(edited, "--validation", TENNIS)
+    assert "validation is for learning" in refused(edited, "--validation", TENNIS)
     said = refused(edited, "--na-value", "?")
-    assert "leave it out, or add --data" in said
-    assert "--seed is for learning" in refused(edited, "--data", TENNIS, "--seed", 1)
+    assert "leave it out, or add data" in said
+    assert "seed is for learning" in refused(edited, "--data", TENNIS, "--seed", 1)
     told = refused(TENNIS, "--target", "play", "--data", TENNIS)
-    assert "--data is for a model or rules" in told
+    assert "data is for a model or rules" in told
     wrong = tmp_path / "wrong.csv"
     wrong.write_text("outlook,play\nsunny,yes\n")
     assert "'temperature'" in refused(edited, "--data", wrong)

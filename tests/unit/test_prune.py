@@ -145,9 +145,9 @@ def test_what_is_refused() -> None:
     frame = iris()
     with pytest.raises(OptionError, match="prune='hard': expected cost-complexity"):
         learn(frame, prune="hard")
-    with pytest.raises(OptionError, match="alpha is for prune='cost-complexity'"):
+    with pytest.raises(OptionError, match="alpha is for prune=cost-complexity"):
         learn(frame, alpha=0.1, prune="none")
-    with pytest.raises(OptionError, match="alpha is for prune='cost-complexity': a"):
+    with pytest.raises(OptionError, match="alpha is for prune=cost-complexity: a"):
         treecompile.learn(frame, target="y", algorithm="c45", alpha=0.1)
     with pytest.raises(OptionError, match="alpha=-1"):
         learn(frame, prune="cost-complexity", alpha=-1)

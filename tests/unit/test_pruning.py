@@ -162,7 +162,7 @@ ERRORS: list[tuple[str, list[str]]] = [
     ("rules n.json --training train_n.csv", ["for labels", "validation set"]),
     (
         "build train.csv --target y --rules validation --out all",
-        ["--validation FILE", "--validation-fraction"],
+        ["validation=FILE", "validation_fraction"],
     ),
     ("build train_n.csv --target n --rules c45rules --out all", ["for labels"]),
     ("build train.csv --target y --rules best --out all", ["'best'", "c45rules"]),
@@ -205,7 +205,7 @@ def test_texts_that_mean_missing(folder: Path) -> None:
     valid.to_csv("marked.csv", index=False)
     refused = run("rules", "model.json", "--validation", "marked.csv")
     assert refused.exit_code == 2
-    assert "--na-value" in refused.stderr
+    assert "say so with na_value" in refused.stderr
     marked = ("--validation", "marked.csv", "--na-value", "?", "-o", "marked.json")
     good("rules", "model.json", *marked)
     good("rules", "model.json", "--validation", "valid.csv")

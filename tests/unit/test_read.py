@@ -75,9 +75,9 @@ def test_tsv_and_suffix_in_capitals(tmp_path: Path) -> None:
         (b"a,b,a,c,b\n", ["'a', 'b'", "rename"]),
         (b"a,b\n1,x\n2,caf\xe9\n", ["line 3", "0xe9", "UTF-8"]),
         (b"a,b\n" + b"1,x\n" * 9_999 + b"1,\xff\n", ["line 10001", "0xff"]),
-        (b"a,b\n" + b"1,x\n" * 30 + b"\xff\n", ["line 32", "--encoding"]),
-        ("a,b\n1,x\n".encode("utf-16-le"), ["UTF-16", "--encoding utf-16-le"]),
-        ("a,b\n1,x\n".encode("utf-16-be"), ["UTF-16", "--encoding utf-16-be"]),
+        (b"a,b\n" + b"1,x\n" * 30 + b"\xff\n", ["line 32", "encoding"]),
+        ("a,b\n1,x\n".encode("utf-16-le"), ["UTF-16", "encoding=utf-16-le"]),
+        ("a,b\n1,x\n".encode("utf-16-be"), ["UTF-16", "encoding=utf-16-be"]),
         (codecs.BOM_UTF16_LE + b"a\0\n\0\0\xd8", ["line 2", "not utf-16"]),
     ],
 )

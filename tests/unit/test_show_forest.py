@@ -99,9 +99,9 @@ def test_a_forest_and_its_trees(path: Path) -> None:
     [
         (("--stats",), "--stats is about the nodes of one tree: add --tree N"),
         (("--alphas",), "--alphas needs one tree or rules, and the model is a forest"),
-        (("--tree", "3"), "--tree 3: the forest has trees 1 to 2"),
-        (("--tree", "0"), "--tree 0: the forest has trees 1 to 2"),
-        (("--tree", "-1", "--json"), "--tree -1: the forest has trees 1 to 2"),
+        (("--tree", "3"), "tree=3: the forest has trees 1 to 2"),
+        (("--tree", "0"), "tree=0: the forest has trees 1 to 2"),
+        (("--tree", "-1", "--json"), "tree=-1: the forest has trees 1 to 2"),
     ],
 )
 def test_what_does_not_apply(path: Path, flags: tuple[str, ...], message: str) -> None:

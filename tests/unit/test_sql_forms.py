@@ -111,21 +111,21 @@ def test_labels_that_dbt_would_take_for_templates() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"output": "labels"}, "^--output 'labels'"),
-        ({"output": "label,rule"}, "several outputs need --as select, view or dbt"),
+        ({"output": "labels"}, "^output='labels'"),
+        ({"output": "label,rule"}, "several outputs need form=select, view or dbt"),
         (
             {"output": "rule, rule", "form": "select", "table": "t"},
-            "^--output 'rule, rule': an output is given twice",
+            "^output='rule, rule': an output is given twice",
         ),
-        ({"label": "low"}, "^--label needs --output probability"),
+        ({"label": "low"}, "^label needs output=probability"),
         (
             {"label": "mid", "output": "probability"},
-            "^--label 'mid' is not a label: expected one of low, high",
+            "^label='mid' is not a label: expected one of low, high",
         ),
-        ({"form": "table"}, "^--as 'table'"),
-        ({"form": "select"}, "^--as select needs a table to read: add --table NAME"),
-        ({"form": "view", "table": "a..b"}, r"^--table 'a\.\.b': expected NAME or"),
-        ({"form": "view", "table": "t", "name": "a."}, r"^--name 'a\.': expected"),
+        ({"form": "table"}, "^form='table'"),
+        ({"form": "select"}, "^form=select needs a table to read: add table=NAME"),
+        ({"form": "view", "table": "a..b"}, r"^table='a\.\.b': expected NAME or"),
+        ({"form": "view", "table": "t", "name": "a."}, r"^name='a\.': expected"),
     ],
 )
 def test_options_that_make_no_sense_are_named(

@@ -51,17 +51,17 @@ def test_numbers_are_read_as_the_option_says() -> None:
     [
         (
             ["1", "2", "NA", "NA"],
-            "column 'x' is text only because of 'NA' (2 fields): add --na-value 'NA' if"
+            "column 'x' is text only because of 'NA' (2 fields): add na_value='NA' if"
             " it means missing",
         ),
         (
             ["1", "2.5", "?", " ?"],
             "column 'x' is text only because of ' ?' and '?' (2 fields): add"
-            " --na-value ' ?' and --na-value '?' if they mean missing",
+            " na_value=' ?' and na_value='?' if they mean missing",
         ),
         (
             ["1", "2", "3", "4", "5+"],
-            "column 'x' is text only because of '5+' (1 field): add --na-value '5+' if"
+            "column 'x' is text only because of '5+' (1 field): add na_value='5+' if"
             " it means missing",
         ),
         (["1", "x"], None),
@@ -93,13 +93,13 @@ NUMBERS = [str(n / 2) for n in range(30)]
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([*NUMBERS, "NA"], "only because of 'NA': add --na-value 'NA' if it means"),
+        ([*NUMBERS, "NA"], "only because of 'NA': add na_value='NA' if it means"),
     ],
 )
 def test_numbers_do_not_become_labels_unasked(values: list[str], words: str) -> None:
     columns = {"x": ["1"] * len(values), "y": values}
     options = DataOptions("y")
-    with pytest.raises(DataError, match=f"target 'y' is text.*{words}.*--task classi"):
+    with pytest.raises(DataError, match=f"target 'y' is text.*{words}.*task=classi"):
         make_dataset(table(options, **columns), options)
     labels = make_dataset(
         table(options, **columns), DataOptions("y", "classify")
@@ -122,9 +122,9 @@ def test_identifiers_and_free_text_are_left_out() -> None:
     assert [feature.name for feature in found.features] == ["town", "n"]
     assert found.notes[1:] == (
         "column 'name' is left out: no value occurs twice, as in an identifier or a"
-        " text (--categorical 'name' keeps it)",
-        "column 'ticket' is left out: it has 70 categories in 120 rows (--categorical"
-        " 'ticket' keeps it)",
+        " text (categorical='name' keeps it)",
+        "column 'ticket' is left out: it has 70 categories in 120 rows (categorical="
+        "'ticket' keeps it)",
     )
     kept = dataset(columns, categorical=("name", "ticket"))
     assert [feature.name for feature in kept.features] == list(columns)
@@ -136,7 +136,7 @@ def test_identifiers_and_free_text_are_left_out() -> None:
 def test_numbers_of_rows_in_a_column_called_so_are_left_out(name: str) -> None:
     values = {name: [str(n) for n in range(5, 25)], "x": ["1.5", "2.5"] * 10}
     (note,) = notes(values)
-    said = f"column {name!r} is left out: it numbers the rows (--numeric {name!r} keeps"
+    said = f"column {name!r} is left out: it numbers the rows (numeric={name!r} keeps"
     assert note == f"{said} it)"
     assert [feature.name for feature in dataset(values).features] == ["x"]
     kept = dataset(values, numeric=(name,))
@@ -150,7 +150,7 @@ def test_leading_zeros_may_be_codes() -> None:
     codes = [f"{n:05}" for n in range(100, 4100, 200)]
     (note,) = notes({"zip": codes})
     assert "leading zeros, such as '00100'" in note
-    assert "--categorical 'zip'" in note
+    assert "categorical='zip'" in note
     assert not notes({"zip": codes}, numeric=("zip",))
     assert not notes({"hour": ["07", "08", "12", "13", "0", "0.5"] * 4})
 

@@ -335,11 +335,11 @@ def test_the_columns_of_a_query_say_what_it_gives() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "does not name its engine.*--engine, one of python, node, sqlite"),
-        ({"engine": "sqlite", "output": "labels"}, "--output 'labels'.*label, prob"),
-        ({"engine": "sqlite", "label": "mid"}, "--label needs --output prob"),
+        ({}, "does not name its engine.*engine, one of python, node, sqlite"),
+        ({"engine": "sqlite", "output": "labels"}, "output='labels'.*label, prob"),
+        ({"engine": "sqlite", "label": "mid"}, "label needs output=prob"),
         ({"engine": "sqlite", "output": "probability", "label": "x"}, "not a label"),
-        ({"engine": "python", "output": "rule"}, "--output is for SQL"),
+        ({"engine": "python", "output": "rule"}, "output is for SQL"),
     ],
 )
 def test_what_is_said_of_it_must_make_sense(

@@ -65,9 +65,7 @@ def test_a_module_gives_everything() -> None:
         ],
     )
     for options in ({"output": "rule"}, {"label": "mid"}):
-        with pytest.raises(
-            OptionError, match="--output is for SQL, and this is Python"
-        ):
+        with pytest.raises(OptionError, match="output is for SQL, and this is Python"):
             claim(numeric(), text, **options)
 
 
@@ -92,13 +90,13 @@ def test_what_nobody_names_is_taken_for_the_label() -> None:
         ("'low'", {}, "does not name its engine"),
         ("'low'", {"engine": "oracle"}, "Oracle.* cannot be run here"),
         ("'low'", {"engine": "sqlit"}, "unknown engine 'sqlit'.*sqlite"),
-        ("1", {"engine": "sqlite", "label": "mid"}, "--label needs"),
+        ("1", {"engine": "sqlite", "label": "mid"}, "label needs"),
         (
             "1",
             {"engine": "sqlite", "output": "label", "label": "mid"},
-            "--label needs",
+            "label needs",
         ),
-        ("1", {"engine": "sqlite", "output": "lable"}, "^--output 'lable'"),
+        ("1", {"engine": "sqlite", "output": "lable"}, "^output='lable'"),
         (sql(output="rule"), {"output": "label"}, "says that it gives rule"),
         (
             sql(output="probability", label="mid").replace("ability 1", "ability 3"),

@@ -58,7 +58,7 @@ def test_a_branch_between_the_thresholds_is_found() -> None:
 @needs_node
 def test_a_module_without_an_end_is_stopped() -> None:
     report = verify(numeric(), "for (;;);", "node", budget=10, timeout=2)
-    assert report.refused == "it did not end within 2 seconds (see --timeout)"
+    assert report.refused == "it did not end within 2 seconds (see timeout)"
 
 
 # ---------------------------------------------------------------- types of values

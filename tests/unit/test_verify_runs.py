@@ -152,7 +152,7 @@ def test_a_schema_that_could_not_be_undone_is_refused(
 ) -> None:
     monkeypatch.setattr(SQLite, "schema", None)
     text = sql(numeric(), form="select", table="main.t")
-    with pytest.raises(EngineError, match="--table without a schema"):
+    with pytest.raises(EngineError, match="table without a schema"):
         verify(numeric(), text)
 
 

@@ -25,7 +25,6 @@ from treecompile.api.rows import (
 )
 from treecompile.database.locations import Table, check_found, in_database
 from treecompile.inspect.quality import quality_line
-from treecompile.learning.options import LearnOptions
 from treecompile.learning.training import Learned
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
@@ -37,7 +36,7 @@ from treecompile.rules.language import document
 from treecompile.rules.language.document import is_rules
 from treecompile.rules.postprune.drop import recounted
 from treecompile.rules.pruning import C45RULES, VALIDATION
-from treecompile.tables.options import DataOptions, ReadOptions
+from treecompile.tables.options import ReadOptions
 from treecompile.tables.raw import RawTable
 from treecompile.tables.read import Source, read_table
 
@@ -45,7 +44,7 @@ FLAT = "flat"
 FORMS = (FLAT, VALIDATION, C45RULES)
 FEWER_ROWS = (
     "the validation rows prune the rules, so the tree does not learn from them, and the"
-    " quality on them is optimistic: --rules c45rules learns from all rows"
+    " quality on them is optimistic: rules=c45rules learns from all rows"
 )
 
 
@@ -78,13 +77,11 @@ def _reading(
     """The options for reading rows; those for learning are refused for a model."""
     reading = keywords_of(ReadOptions)
     more = {"validation", *reading} if rows is not None else set()
-    known = keywords_of(DataOptions, LearnOptions)
     for name in given.keys() - more - {*allowed}:
-        flag = known[name].flag if name in known else f"--{name}"
         kind = "a file of rules" if is_rules(data) else "a model"
-        also = "leave it out, or add --data" if name in reading else "leave it out"
+        also = "leave it out, or add data" if name in reading else "leave it out"
         raise OptionError(
-            f"{flag} is for learning, and {str(data)!r} is {kind}, which is compiled as"
+            f"{name} is for learning, and {str(data)!r} is {kind}, which is compiled as"
             f" it is: {also}"
         )
     return {name: value for name, value in given.items() if name in reading}
@@ -141,7 +138,7 @@ def _held_out(
 def refuse_rows(rows: Data | None) -> None:
     if rows is not None:
         raise OptionError(
-            "--data is for a model or rules, and the first argument is a table to learn"
+            "data is for a model or rules, and the first argument is a table to learn"
             " from: leave it out"
         )
 
@@ -157,17 +154,17 @@ def learned_model(
     """The tree that is learned, or the rules made of it."""
     form, validation = given.get("rules"), given.get("validation")
     if "target" not in given:
-        raise OptionError("missing option --target COL: the column to predict")
+        raise OptionError("missing option target: the column to predict")
     if form is not None and form not in FORMS:
-        raise OptionError(f"--rules {form!r}: expected one of {', '.join(FORMS)}")
+        raise OptionError(f"rules={form!r}: expected one of {', '.join(FORMS)}")
     if form in (VALIDATION, C45RULES):
         # Rules are pruned from a tree that fits the data, not from a pruned tree.
         options["prune"] = options.get("prune") or "none"
     is_held_out = validation is not None or options.get("validation_fraction")
     if form == VALIDATION and not is_held_out:
         raise OptionError(
-            "--rules validation needs rows to prune against: add --validation FILE or"
-            " --validation-fraction F"
+            "rules=validation needs rows to prune against: add validation=FILE or"
+            " validation_fraction=F"
         )
     check_found(data)
     if place := in_database(data):
@@ -178,7 +175,7 @@ def learned_model(
         )
     began = monotonic()
     columns, how = learn_options("build", given["target"], options)
-    needs = "--rules c45rules" if form == C45RULES else ""
+    needs = "rules=c45rules" if form == C45RULES else ""
     learned = learn_from(data, columns, how, validation, feedback, for_labels=needs)
     made, notes = _in_form(learned, form, feedback)
     if estimate:

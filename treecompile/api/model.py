@@ -26,7 +26,6 @@ from treecompile.api.options import (
     with_keywords,
 )
 from treecompile.api.rows import Data
-from treecompile.api.wording import all_spoken, in_python
 from treecompile.emit import compiler
 from treecompile.emit.options import EmitOptions, emit_options
 from treecompile.inspect import check as inspect_check
@@ -65,7 +64,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@all_spoken
 class Model:
     """A tree, a list of rules, or a forest from another library.
 
@@ -80,7 +78,7 @@ class Model:
         origin: Program | None = None,
     ) -> None:
         self.any_program = program
-        self.told = tuple(notes)  # as the command line words them
+        self._notes = tuple(notes)
         self._origin = origin  # what pruning starts from, if it is another program
 
     @property
@@ -101,7 +99,7 @@ class Model:
     @property
     def notes(self) -> tuple[str, ...]:
         """The choices made for you, and anything odd about the data, one line each."""
-        return tuple(map(in_python, self.told))
+        return self._notes
 
     @cached_property
     def sha256(self) -> str:

@@ -143,9 +143,7 @@ def _plain(option: Option, value: Any) -> Any:
     if option.name == "class_weight":
         if value == BALANCED:
             return value
-        raise OptionError(
-            f"--class-weight {value!r}: expected a mapping or {BALANCED!r}"
-        )
+        raise OptionError(f"class_weight={value!r}: expected a mapping or {BALANCED!r}")
     return several(value) if option.repeatable else tuple(value)
 
 

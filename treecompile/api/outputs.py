@@ -30,8 +30,8 @@ def check_outputs(
             )
     if existing and not force:
         raise OptionError(
-            f"{str(existing[0])!r} exists: choose another name, or overwrite it with"
-            " --force"
+            f"{str(existing[0])!r} exists: choose another name, or add force to"
+            " overwrite it"
         )
 
 

@@ -109,7 +109,7 @@ def build(
     if as_json:
         reports = itertools.starmap(json_reports.verified, made.reports.items())
         files = map(str, made.paths.values())
-        program, notes = made.model.any_program, made.model.told
+        program, notes = made.model.any_program, made.model.notes
         json_reports.write(json_reports.made(program, files, notes, reports))
     if not made.passed:
         raise SystemExit(1)

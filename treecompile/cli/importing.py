@@ -65,7 +65,7 @@ def import_model(
     model = imported(file, target=target, labels=names)
     program = model.any_program
     output(out, dumps(program))
-    terminal.notes(model.told)
+    terminal.notes(model.notes)
     terminal.tell(f"{program.algorithm}: {size(program.body)}: wrote {out}")
     if as_json:
-        json_reports.write(json_reports.made(program, [out], model.told))
+        json_reports.write(json_reports.made(program, [out], model.notes))

@@ -164,15 +164,15 @@ def _check_in_database(
     """Refuse an algorithm and options that are not supported in a database."""
     if algorithm == C45:
         raise OptionError(
-            "--algorithm c45 learns in memory; in a database use cart or id3"
+            "algorithm=c45 learns in memory; in a database use cart or id3"
         )
     check_algorithm(options, algorithm)
     for given in (columns, options):
         for name, each in options_of(type(given)).items():
             if not each.in_database and getattr(given, name) != each.default:
-                _refuse(each.flag)
+                _refuse(each.keyword)
     if options.alpha in (CV, ONE_SE):
-        _refuse(f"--alpha {options.alpha}")
+        _refuse(f"alpha={options.alpha}")
 
 
 def _refuse(option: str) -> None:

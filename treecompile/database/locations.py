@@ -70,7 +70,7 @@ def in_database(data: object, memory_limit: str = "") -> Table | ParquetFiles | 
         return ParquetFiles(str(data), memory_limit)
     if memory_limit:
         raise OptionError(
-            "--memory-limit is for DuckDB: use it with --from duckdb://FILE, or with"
+            "memory_limit is for DuckDB: use it with from=duckdb://FILE, or with"
             " Parquet files by pattern or folder"
         )
     return None
@@ -147,7 +147,7 @@ def open_table(
 ) -> Iterator[TableLocation]:
     """Open a table of a database, given by an address or a connection."""
     with open_store(source, memory_limit, writes=writes) as store:
-        relation = Quoting(store.dialect).path("--table", table)
+        relation = Quoting(store.dialect).path("table", table)
         yield TableLocation(relation, table, store)
 
 

@@ -174,7 +174,7 @@ class SchemaReader(StoredTable):
             type_ = self.columns[name].type
             raise DataError(
                 f"column {name!r} holds {type_} values: convert them to numbers or"
-                " text, or leave it out with --ignore"
+                f" text, or add ignore={name!r}"
             )
         if family.is_number:
             value = typed.number.fill(column)

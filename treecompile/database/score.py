@@ -70,7 +70,7 @@ def score(
     if location.is_files:
         _write(location, query, Path(into))
     else:
-        location.store.save(Quoting(dialect).path("--into", into), query)
+        location.store.save(Quoting(dialect).path("into", into), query)
     return tuple(warnings)
 
 
@@ -79,9 +79,9 @@ def score(
 
 def _check_file(into: str) -> None:
     if not into.lower().endswith(PARQUET):
-        raise OptionError(f"--into {into!r}: for Parquet files, expected NAME{PARQUET}")
+        raise OptionError(f"into={into!r}: for Parquet files, expected NAME{PARQUET}")
     if os.path.lexists(into):
-        raise OptionError(f"--into {into!r}: the file exists: choose another name")
+        raise OptionError(f"into={into!r}: the file exists: choose another name")
 
 
 def _write(location: TableLocation, query: str, path: Path) -> None:

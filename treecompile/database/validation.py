@@ -95,7 +95,7 @@ Validation = ValidationInDatabase | ValidationInMemory
 
 def validation_table(location: TableLocation, name: str) -> ValidationInDatabase:
     """Return the validation rows in another table of the same database."""
-    relation = Quoting(location.store.dialect).path("--validation-table", name)
+    relation = Quoting(location.store.dialect).path("validation_table", name)
     return ValidationInDatabase(TableLocation(relation, name, location.store))
 
 

@@ -107,7 +107,7 @@ def emit_options(target: str, given: Mapping[str, Any]) -> EmitOptions:
 
 def check_choice(option: str, value: str, known: Collection[str]) -> None:
     if value not in known:
-        raise OptionError(f"{option} {value!r}: expected one of {', '.join(known)}")
+        raise OptionError(f"{option}={value!r}: expected one of {', '.join(known)}")
 
 
 def taken_by(target: str) -> set[str]:
@@ -133,6 +133,6 @@ def _check_given(target: str, given: Iterable[str]) -> None:
         if name not in taken:
             own = sentence(each.targets)
             raise OptionError(
-                f"{each.flag} is for {own}, not {target}: leave it out, or use --to"
-                f" {each.targets[0]}"
+                f"{each.keyword} is for {own}, not {target}: leave it out, or use"
+                f" to={each.targets[0]}"
             )

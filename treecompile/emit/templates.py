@@ -42,7 +42,7 @@ def render(target: Target, strings: DataclassInstance, overrides: str = "") -> s
     """
     own = Path(target.name) if is_path(target.name) else None
     if overrides and not os.path.isdir(overrides):
-        raise TargetError(f"--templates {str(overrides)!r}: no such folder")
+        raise TargetError(f"templates={str(overrides)!r}: no such folder")
     if overrides:
         last = own or templates_folder() / target.name
         templates = _environment([Path(overrides) / target.name, last])

@@ -67,9 +67,9 @@ def open_store(
         engine = ENGINES.get(engine_of(source))
         if engine is None or engine.open is None or ":" not in source:
             scheme = source.partition(":")[0]
-            raise OptionError(f"--from {scheme!r}: expected {EXPECTED}")
+            raise OptionError(f"from={scheme!r}: expected {EXPECTED}")
         if memory_limit and engine.own_memory:
-            raise OptionError(f"--memory-limit is for DuckDB: {engine.own_memory}")
+            raise OptionError(f"memory_limit is for DuckDB: {engine.own_memory}")
         return engine.open(source, memory_limit, writes)
     kind = type(source).__name__
     if kind not in BORROWED:

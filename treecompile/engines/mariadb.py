@@ -130,7 +130,7 @@ def open_mariadb(url: str, memory_limit: str, writes: bool) -> Iterator[Store]:
     database = unquote(_split(url).path.strip("/"))
     if not database:
         raise OptionError(
-            f"--from {shown(url)}: name the database, as in mysql://user@host/shop"
+            f"from={shown(url)}: name the database, as in mysql://user@host/shop"
         )
     mode = f"SET SESSION sql_mode = '{MODE}'"
     with closing(_connect(url, database=database, init_command=mode)) as connection:
@@ -158,7 +158,7 @@ def arguments(url: str) -> dict[str, Any]:
     """What pymysql.connect takes, from a URL."""
     parts = _split(url)
     if parts.scheme not in ("mysql", "mariadb"):
-        raise EngineError(f"MariaDB and MySQL need --url, such as {EXAMPLE}")
+        raise EngineError(f"MariaDB and MySQL need url, such as {EXAMPLE}")
     try:
         port = parts.port
     except ValueError as error:

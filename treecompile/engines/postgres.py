@@ -110,9 +110,7 @@ def columns_of(
 def sandbox(url: str) -> Iterator[Connection]:
     psycopg = driver("psycopg")
     if not url:
-        raise EngineError(
-            "postgres needs --url, such as postgresql://user@host/database"
-        )
+        raise EngineError("postgres needs url, such as postgresql://user@host/database")
     # Never committed: closing it rolls back the table and everything else.
     with closing(_connect(url)) as connection:
         yield PostgreSQL(connection, psycopg.Error)

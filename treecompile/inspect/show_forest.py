@@ -47,7 +47,7 @@ def importance_lines(forest: ir.Forest, *, is_whole: bool) -> Iterator[str]:
         bar = "█" * max(1, round(BAR * share / most))
         yield f"  {name:<{wide}}  {share:.4f}  {bar}"
     if rest := len(ranked) - len(shown):
-        yield f"  and {rest:,} more: --importance lists them"
+        yield f"  and {rest:,} more: importance lists them"
     unused = [words.name(forest.features[index].name) for index in found.unused]
     if unused:
         yield f"not used: {words.enumerated(unused, MOST_UNUSED)}"
@@ -66,7 +66,7 @@ def check_number(forest: ir.Forest, number: int) -> None:
     count = len(forest.members)
     if not 1 <= number <= count:
         there = "has no trees" if not count else f"has trees 1 to {count:,}"
-        raise OptionError(f"--tree {number}: the forest {there}")
+        raise OptionError(f"tree={number}: the forest {there}")
 
 
 def show_tree(

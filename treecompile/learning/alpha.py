@@ -85,7 +85,7 @@ def rule_of(options: LearnOptions, algorithm: str, rows: int) -> str:
 
 def folds_of(data: Dataset, options: LearnOptions) -> Positions:
     """Assign folds to rows; in a large table only the first fold is ever left out."""
-    folds = fold_of(data, FOLDS, options.seed, "--alpha: folds")
+    folds = fold_of(data, FOLDS, options.seed, "alpha: folds")
     is_asked = options.alpha is not None
     if is_asked or len(data.y) * len(data.features) <= MOST_CELLS:
         return folds

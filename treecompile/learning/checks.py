@@ -22,28 +22,28 @@ def check_options(options: LearnOptions, has_validation: bool = False) -> None:
     check_values(options)
     if options.prune not in ("", COST_COMPLEXITY) and options.alpha is not None:
         raise OptionError(
-            f"--alpha is for --prune cost-complexity, not {options.prune}: leave one of"
+            f"alpha is for prune=cost-complexity, not {options.prune}: leave one of"
             " them out"
         )
     has_rows = has_validation or options.validation_fraction
     if options.prune == REDUCED_ERROR and not has_rows:
         raise OptionError(
-            "--prune reduced-error needs rows to prune by: add --validation FILE or"
-            " --validation-fraction F (in a database, --validation-table NAME)"
+            "prune=reduced-error needs rows to prune by: add validation=FILE or"
+            " validation_fraction=F (in a database, validation_table=NAME)"
         )
     if has_validation and options.validation_fraction:
-        raise OptionError("give --validation or --validation-fraction, not both")
+        raise OptionError("give validation or validation_fraction, not both")
 
 
 def check_algorithm(options: LearnOptions, algorithm: str) -> None:
     """Refuse an unknown algorithm, and options that the algorithm does not have."""
     if algorithm not in ALGORITHMS:
         known = sentence(ALGORITHMS)
-        raise OptionError(f"--algorithm {algorithm!r}: expected {known}")
+        raise OptionError(f"algorithm={algorithm!r}: expected {known}")
     prunes = chosen(options, "prune", algorithm) == COST_COMPLEXITY
     if options.alpha is not None and not prunes:
         raise OptionError(
-            "--alpha is for --prune cost-complexity: add that, or leave --alpha out"
+            "alpha is for prune=cost-complexity: add that, or leave alpha out"
         )
     for name, each in DECLARED.items():
         given = getattr(options, name)
@@ -52,12 +52,13 @@ def check_algorithm(options: LearnOptions, algorithm: str) -> None:
         if each.values and given not in each.values[algorithm]:
             known = sentence(each.values[algorithm])
             raise OptionError(
-                f"{each.flag} {given!r}: expected {known} for {algorithm}"
+                f"{each.keyword}={given!r}: expected {known} for {algorithm}"
             )
         if each.algorithms and algorithm not in each.algorithms:
             known = sentence(each.algorithms)
             raise OptionError(
-                f"{each.flag} is for --algorithm {known}, not {algorithm}: leave it out"
+                f"{each.keyword} is for algorithm={known}, not {algorithm}: leave it"
+                " out"
             )
 
 
@@ -70,7 +71,7 @@ def check_task(
         if is_other and is_given(options, name):
             other = "a label" if has_labels else "a number"
             raise OptionError(
-                f"{each.flag} is for --task {each.task}, and the target {target!r} is"
+                f"{each.keyword} is for task={each.task}, and the target {target!r} is"
                 f" {other}: leave it out"
             )
     if has_labels:
@@ -78,10 +79,10 @@ def check_task(
     if algorithm != CART:
         raise OptionError(
             f"{algorithm} predicts labels, and the target {target!r} is a number:"
-            " use --algorithm cart, or --task classify"
+            " use algorithm=cart, or task=classify"
         )
     if options.criterion:
         raise OptionError(
-            f"--criterion {options.criterion!r} is for labels, and the target"
-            f" {target!r} is a number: leave the option out, or use --task classify"
+            f"criterion={options.criterion!r} is for labels, and the target"
+            f" {target!r} is a number: leave the option out, or use task=classify"
         )

@@ -33,12 +33,12 @@ def worth_of(
 
 def read_costs(path: str | Path) -> tuple[tuple[str, float], ...]:
     """Read the lines `column,cost` of a file; the first may be just these words."""
-    text = read_text(path, OptionError, option="--costs: ")
+    text = read_text(path, OptionError, option="costs: ")
     costs: dict[str, float] = {}
     for number, fields in enumerate(csv.reader(text.splitlines()), start=1):
         if not fields or (number == 1 and fields == ["column", "cost"]):
             continue
-        where = f"--costs: {path}, line {number}"
+        where = f"costs: {path}, line {number}"
         if len(fields) != 2:
             raise OptionError(f"{where}: expected two fields, column,cost")
         name = fields[0]
@@ -60,11 +60,9 @@ def check_costs(
     for name, cost in costs:
         if not (isfinite(cost) and cost > 0):
             raise OptionError(
-                f"--costs: {name!r} costs {cost:g}: expected a number above 0"
+                f"costs: {name!r} costs {cost:g}: expected a number above 0"
             )
         if name == target:
-            raise OptionError(f"--costs: {name!r} is the target: remove its line")
+            raise OptionError(f"costs: {name!r} is the target: remove its line")
         if name not in columns:
-            raise OptionError(
-                f"--costs: no column {name!r}: remove or correct its line"
-            )
+            raise OptionError(f"costs: no column {name!r}: remove or correct its line")

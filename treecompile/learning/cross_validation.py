@@ -115,7 +115,7 @@ def cross_validate(
     check_options(options)
     whole = read_dataset(data, columns, options)
     algorithm = options.algorithm or default_algorithm(whole)
-    number_of = fold_of(whole, k, options.seed, "--cv")
+    number_of = fold_of(whole, k, options.seed, "cv")
     tell = (progress or _silent)(len(whole.y) * (k - 1))
     answers = np.empty(len(whole.y), np.intp if whole.labels else np.float64)
     folds = []
@@ -185,8 +185,8 @@ def estimate_folds(data: Dataset, seed: int) -> Positions | None:
     if rows < FEW or cells > TOO_MANY:
         return None
     if cells <= MANY:
-        return fold_of(data, FOLDS, seed, "--cv")
-    return first_of(fold_of(data, PART, seed, "--cv"))
+        return fold_of(data, FOLDS, seed, "cv")
+    return first_of(fold_of(data, PART, seed, "cv"))
 
 
 def estimate(

@@ -25,7 +25,7 @@ def fold_of(data: Dataset, count: int, seed: int, option: str) -> Positions:
     rows = len(data.y)
     if not 2 <= count <= rows:
         raise OptionError(
-            f"{option} {count}: expected 2 or more folds, and no more than there are"
+            f"{option}={count}: expected 2 or more folds, and no more than there are"
             f" rows to learn from ({rows})"
         )
     order = np.random.default_rng(seed).permutation(rows)

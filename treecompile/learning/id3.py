@@ -36,6 +36,6 @@ def unordered(features: Sequence[Feature]) -> tuple[Feature, ...]:
         if feature.kind is Kind.NUMERIC:
             raise DataError(
                 f"id3 needs categories, and column {feature.name!r} is numeric: use"
-                " --algorithm cart, --categorical for codes, or bin the column first"
+                " algorithm=cart, categorical for codes, or bin the column first"
             )
     return tuple(replace(feature, kind=Kind.CATEGORICAL) for feature in features)

@@ -71,8 +71,8 @@ def expand(data: Dataset, names: Sequence[str]) -> Expanded:
             continue
         if count > MOST_EXPANDED:
             raise OptionError(
-                f"--one-hot: column {feature.name!r} has {count} categories, more than"
-                f" {MOST_EXPANDED}: group them first, or leave it out with --ignore"
+                f"one_hot: column {feature.name!r} has {count} categories, more than"
+                f" {MOST_EXPANDED}: group them first, or add ignore={feature.name!r}"
             )
         for code, category in enumerate(feature.categories):
             two = ir.Feature(
@@ -90,9 +90,9 @@ def _check(data: Dataset, names: Sequence[str]) -> None:
     kinds = {feature.name: feature.kind for feature in data.features}
     for name in names:
         if name not in kinds:
-            raise OptionError(f"--one-hot: there is no column {name!r} to learn from")
+            raise OptionError(f"one_hot: there is no column {name!r} to learn from")
         if kinds[name] is not ir.Kind.CATEGORICAL:
             raise OptionError(
-                f"--one-hot: column {name!r} is {kinds[name]}: only a categorical one"
+                f"one_hot: column {name!r} is {kinds[name]}: only a categorical one"
                 " has values to set against the rest"
             )

@@ -54,11 +54,11 @@ from treecompile.tables.read import Source, read_table
 
 FEW_ROWS = (
     f"alpha: {USUAL_ALPHA} (fewer than {ENOUGH} rows are too few for"
-    " cross-validation); --prune none keeps all leaves"
+    " cross-validation); prune=none keeps all leaves"
 )
 NOT_PRUNED = (
     "pruning: none, as choosing alpha by cross-validation needs the rows in memory;"
-    f" --alpha {USUAL_ALPHA} prunes"
+    f" alpha={USUAL_ALPHA} prunes"
 )
 OPTIMISTIC = "the validation rows pruned the tree: its quality on them is optimistic"
 
@@ -96,7 +96,7 @@ def learn(
     if for_labels and not whole.labels:
         raise OptionError(
             f"{for_labels} is for labels, and the target {whole.target!r} is a number:"
-            " leave it out, or use --task classify"
+            " leave it out, or use task=classify"
         )
     other = None if validation is None else read_table(validation, columns)
     training, held_out = split_off(whole, options)
@@ -176,7 +176,7 @@ def _chosen_alpha(choice: AlphaChoice, is_default: bool) -> str:
     leaves = f"{table[choice.place].step.leaves} of {table[0].step.leaves}"
     return (
         f"alpha: {choice.alpha:.6g} ({error} {how}), leaves: {leaves}"
-        f"{'; --prune none keeps all' if is_default else ''}"
+        f"{'; prune=none keeps all' if is_default else ''}"
     )
 
 
@@ -199,14 +199,14 @@ def split_off(data: Dataset, options: LearnOptions) -> tuple[Dataset, Dataset | 
     count = round(len(data.y) * options.validation_fraction)
     if not count and options.prune == REDUCED_ERROR and options.validation_fraction:
         raise OptionError(
-            f"--validation-fraction {options.validation_fraction:g} holds out none of"
+            f"validation_fraction={options.validation_fraction:g} holds out none of"
             f" {len(data.y)} rows: use a larger fraction"
         )
     if not count:
         return data, None
     if count == len(data.y):
         raise OptionError(
-            f"--validation-fraction {options.validation_fraction:g} holds out all of"
+            f"validation_fraction={options.validation_fraction:g} holds out all of"
             f" {len(data.y)} rows: use a smaller fraction"
         )
     order = np.random.default_rng(options.seed).permutation(len(data.y))

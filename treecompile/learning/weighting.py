@@ -23,8 +23,8 @@ def check_class_weight(given: ClassWeight, data: Dataset) -> None:
     """Refuse labels that do not occur, and numbers that are not weights."""
     if given and not data.labels:
         raise OptionError(
-            f"--class-weight is for labels, and the target {data.target!r} is a"
-            " number: leave it out, or use --task classify"
+            f"class_weight is for labels, and the target {data.target!r} is a"
+            " number: leave it out, or use task=classify"
         )
     _by_label(given, data)
 
@@ -60,14 +60,15 @@ def _by_label(given: ClassWeight, data: Dataset) -> dict[int, float]:
         if place < 0:
             known = ", ".join(map(str, data.labels[:10]))
             raise OptionError(
-                f"--class-weight: {data.target!r} has no label {key!r}: expected"
+                f"class_weight: {data.target!r} has no label {key!r}: expected"
                 f" one of {known}" + ", ..." * (len(data.labels) > 10)
             )
         if place in found:
-            raise OptionError(f"--class-weight names the label {key!r} twice")
+            raise OptionError(f"class_weight names the label {key!r} twice")
         if not (isfinite(number) and 1e-100 <= number <= 1e100):
-            text = f"{key}={number:g}"
-            raise OptionError(f"--class-weight {text}: expected a number above 0")
+            raise OptionError(
+                f"class_weight={{{key!r}: {number:g}}}: expected a number above 0"
+            )
         found[place] = number
     return found
 

@@ -121,15 +121,15 @@ def check_values(options: Any) -> None:
             continue
         for text in _texts(value):
             if not is_unicode(text):
-                raise OptionError(f"{each.flag} {text!r} {NOT_UNICODE}: use UTF-8")
+                raise OptionError(f"{each.keyword}={text!r} {NOT_UNICODE}: use UTF-8")
         if each.choices and value not in each.choices:
             known = " or ".join(each.choices)
-            raise OptionError(f"{each.flag} {value!r}: expected {known}")
+            raise OptionError(f"{each.keyword}={value!r}: expected {known}")
         if each.accepts and not _accepted(each.accepts, value):
             what = "a finite number" if value == inf else each.expected
             if isinstance(value, str) and what.endswith(" or more"):
                 what = f"a number, {what}"
-            raise OptionError(f"{each.flag} {value!r}: expected {what}")
+            raise OptionError(f"{each.keyword}={value!r}: expected {what}")
 
 
 def _accepted(accepts: Callable[[Any], bool], value: Any) -> bool:

@@ -23,8 +23,8 @@ class DrawOptions:
 
     def __post_init__(self) -> None:
         if self.max_depth is not None and self.max_depth < 0:
-            raise OptionError(f"--max-depth {self.max_depth}: expected 0 or more")
+            raise OptionError(f"max_depth={self.max_depth}: expected 0 or more")
         if self.max_leaves is not None and self.max_leaves < 1:
-            raise OptionError(f"--max-leaves {self.max_leaves}: expected 1 or more")
+            raise OptionError(f"max_leaves={self.max_leaves}: expected 1 or more")
         if self.layout not in (None, *LAYOUTS):
-            raise OptionError(f"--layout {self.layout!r}: expected down or right")
+            raise OptionError(f"layout={self.layout!r}: expected down or right")

@@ -47,7 +47,7 @@ class SearchBudget:
 
     def __post_init__(self) -> None:
         if self.left < 1:
-            raise OptionError(f"--budget {self.left}: expected 1 or more")
+            raise OptionError(f"budget={self.left}: expected 1 or more")
 
     def spend(self, steps: int = 1) -> bool:
         """Take some steps; if fewer are left, take those and return False."""

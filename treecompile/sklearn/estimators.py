@@ -25,7 +25,6 @@ from sklearn.utils.validation import (
 from treecompile.api.explanation import Explanation
 from treecompile.api.model import Model
 from treecompile.api.options import learn_options
-from treecompile.api.wording import in_python
 from treecompile.learning.options import (
     CART,
     COST_COMPLEXITY,
@@ -55,7 +54,6 @@ RENAMED = {
     "ccp_alpha": "alpha",
     "random_state": "seed",
 }
-PARAMETERS = {option: parameter for parameter, option in RENAMED.items()}
 SHARES = ("min_samples_split", "min_samples_leaf")  # may be shares of the rows
 WEIGHT = "sample_weight"
 
@@ -97,7 +95,7 @@ class _Estimator(BaseEstimator):
             )
             learned = learn_tree(table, columns, how)
         except TreecompileError as error:
-            raise ValueError(in_python(str(error), PARAMETERS)) from error
+            raise ValueError(str(error)) from error
         self.model_ = Model(learned.program, learned.notes)
         return self
 
@@ -138,7 +136,7 @@ class _Estimator(BaseEstimator):
         try:
             return encode_features(self.model_.program, read_table(frame)), len(frame)
         except TreecompileError as error:
-            raise ValueError(in_python(str(error), PARAMETERS)) from error
+            raise ValueError(str(error)) from error
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -194,7 +194,7 @@ class Distinct:
         except (TypeError, ValueError, ArithmeticError) as error:
             advice = "convert the column first"
             if isinstance(text, str):
-                advice = "if it means missing, say so with --na-value"
+                advice = "if it means missing, say so with na_value"
             raise DataError(f"{self.where(place)}{error}; {advice}") from error
         if isinstance(value, str):
             if not is_unicode(value):
@@ -264,7 +264,7 @@ def _mixed(column: Distinct, found: Mapping[ValueType, str]) -> DataError:
     said = f"column {column.raw.name!r} mixes {one} and {other}"
     texts = sorted(value for value in column.values if isinstance(value, str))
     if 0 < len(texts) <= FEW and len(texts) < len(column.values):
-        option = sentence((f"--na-value {text!r}" for text in texts), "and")
+        option = sentence((f"na_value={text!r}" for text in texts), "and")
         return DataError(
             f"{said}: if {sentence(map(repr, texts), 'and')} means missing, add"
             f" {option}; otherwise convert it to one type"
@@ -286,5 +286,5 @@ def _family(name: str, value: Any) -> ValueType:
         return ValueType.FLOAT
     raise DataError(
         f"column {name!r} holds {kind} values: convert them to numbers, text or "
-        "booleans, or leave it out with --ignore"
+        f"booleans, or add ignore={name!r}"
     )

@@ -94,7 +94,7 @@ def _records(
                 raise DataError(
                     first.layout.doubt
                     or f"{name}, line {start}: {said} {len(header)}:"
-                    " correct the line, quote the field, or set the --delimiter"
+                    " correct the line, quote the field, or set the delimiter"
                 )
             start = reader.line_num + 1
     except csv.Error as error:

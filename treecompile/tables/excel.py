@@ -52,7 +52,7 @@ def read_excel(file: BinaryIO, name: str, how: ReadOptions) -> RawTable:
         raise DataError(f"{name} is not a valid workbook: {reason}") from error
     notes: tuple[str, ...] = ()
     if not how.sheet and titles[1:]:
-        notes = (f"sheet: {sheet.title!r} (of {listed(titles)}; --sheet NAME)",)
+        notes = (f"sheet: {sheet.title!r} (of {listed(titles)}; sheet=NAME)",)
     return _table(rows, name, how, notes)
 
 
@@ -75,7 +75,7 @@ def _check_size(file: BinaryIO, name: str) -> None:
 def _title(titles: list[str], wanted: str, name: str) -> str:
     if wanted and wanted not in titles:
         raise OptionError(
-            f"--sheet {wanted!r}: {name} has no such sheet: expected {listed(titles)}"
+            f"sheet={wanted!r}: {name} has no such sheet: expected {listed(titles)}"
         )
     return wanted or titles[0]
 

@@ -70,7 +70,7 @@ def rounded_note(feature: Feature, digest: ColumnDigest) -> list[str]:
     name = feature.name
     return [
         f"column {name!r} has numbers above 2^53, where neighbouring integers become"
-        f" the same double: add --categorical {name!r} or --ignore {name!r} if they are"
+        f" the same double: add categorical={name!r} or ignore={name!r} if they are"
         " codes"
     ]
 
@@ -183,7 +183,7 @@ def make_features(
             found.append(made)
         elif not few:
             kept = "numeric" if made.feature.kind is Kind.NUMERIC else "categorical"
-            advice = f"--{kept} {name!r} keeps it"
+            advice = f"{kept}={name!r} keeps it"
             notes.append(f"column {name!r} is left out: {why} ({advice})")
     said = [
         odd_note(
@@ -227,7 +227,7 @@ def refuse_identifiers(
             said = f"{count:,} labels in {rows:,} rows are too many"
         raise DataError(
             f"target {options.target!r}: {said}, as with identifiers and texts: choose"
-            " another target, or add --task classify to insist"
+            " another target, or add task=classify to insist"
         )
 
 

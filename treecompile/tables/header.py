@@ -33,7 +33,7 @@ def doubt_of(table: RawTable) -> str:
         return ""
     return (
         f"{table.source}: the first line looks like data, not like column names"
-        f" ({listed(table.names)}): add --no-header to name the columns c1, c2, ...,"
+        f" ({listed(table.names)}): add no_header to name the columns c1, c2, ...,"
         " or rename the columns"
     )
 

@@ -108,7 +108,7 @@ def _given(how: ReadOptions) -> str:
     delimiter = NAMED.get(how.delimiter, how.delimiter)
     if len(delimiter) > 1 or delimiter in ('"', "\n", "\r", "\0"):
         raise OptionError(
-            f"--delimiter {how.delimiter!r}: expected one character other than a quote,"
+            f"delimiter={how.delimiter!r}: expected one character other than a quote,"
             " or tab"
         )
     return delimiter
@@ -132,9 +132,9 @@ def _found(first: Sequence[str], name: str) -> tuple[str, str, list[str]]:
         return best, "", _note(best)
     if 2 <= widths[comma] <= widths[best]:
         said = f"delimiter: ',' ({SHOWN.get(best, repr(best))} is possible, too)"
-        return comma, "", [f"{said}: if this is wrong, add --delimiter"]
+        return comma, "", [f"{said}: if this is wrong, add delimiter"]
     if widths[comma] < 2 and len(first) > 1 and _width(first, BLANK) >= 2:
-        return comma, f"{name}: blanks separate the columns: add --delimiter ' '", []
+        return comma, f"{name}: blanks separate the columns: add delimiter=' '", []
     return comma, "", []
 
 

@@ -84,7 +84,7 @@ class Transcoded(io.RawIOBase):
                 before = error.object[: error.start]
                 line += before.decode(self.encoding, "ignore").count("\n")
             raise DataError(
-                f"{self.label}, line {line}: not {self.encoding}: check --encoding"
+                f"{self.label}, line {line}: not {self.encoding}: check encoding"
             ) from error
         self.lines += text.count("\n")
         return found
@@ -97,7 +97,7 @@ def _encoding_of(start: bytes, name: str) -> str:
         if zeros == b"\0\0" and 0 not in others:
             raise DataError(
                 f"{name}: it looks like UTF-16 without a byte order mark: add"
-                f" --encoding utf-16-{likely}"
+                f" encoding=utf-16-{likely}"
             )
     return "utf-16" if start[:2] in UTF_16_MARKS else UTF_8
 
@@ -108,7 +108,7 @@ def check_encoding(name: str) -> None:
         "".encode(name)
     except (LookupError, ValueError):
         raise OptionError(
-            f"--encoding {name!r} is not known: expected a name such as latin-1, cp1252"
+            f"encoding={name!r} is not known: expected a name such as latin-1, cp1252"
             " or utf-16"
         ) from None
 

@@ -81,7 +81,7 @@ def require_column(name: str, names: Collection[str]) -> None:
     if NUMBERED.fullmatch(name) and not any(map(NUMBERED.fullmatch, names)):
         raise DataError(
             f"no column {name!r}: the columns are {listed(tuple(names))}: if these are"
-            " data, add --no-header"
+            " data, add no_header"
         )
     if near:
         raise DataError(f"no column {name!r}: did you mean {listed(near)}?")
@@ -128,5 +128,5 @@ def not_unicode(name: str, lines_read: int, error: UnicodeDecodeError) -> DataEr
     line = lines_read + 1 + error.object[: error.start].count(b"\n")
     return DataError(
         f"{name}, line {line}: not UTF-8 (byte 0x{error.object[error.start]:02x}): "
-        "convert the file to UTF-8, or name its encoding, such as --encoding cp1252"
+        "convert the file to UTF-8, or name its encoding, such as encoding=cp1252"
     )

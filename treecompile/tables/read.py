@@ -72,7 +72,7 @@ def refuse_format(how: ReadOptions, thing: str, names: Iterable[str]) -> None:
     options = options_of(ReadOptions)
     for each in map(options.__getitem__, names):
         if getattr(how, each.name) != each.default:
-            raise OptionError(f"{each.flag} is not for {thing}: leave it out")
+            raise OptionError(f"{each.keyword} is not for {thing}: leave it out")
 
 
 def _read_file(path: str, how: ReadOptions) -> RawTable:

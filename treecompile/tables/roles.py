@@ -85,7 +85,7 @@ def _refuse_almost_numbers(column: Distinct, task: str | None) -> None:
     if odd and (task == REGRESS or len(values) - len(odd) > MOST_INTEGER_LABELS):
         raise DataError(
             f"target {raw.name!r} is text {only_because(odd)}:"
-            f" {advice(odd, is_file=raw.text)}; for labels, use --task classify"
+            f" {advice(odd, is_file=raw.text)}; for labels, use task=classify"
         )
 
 
@@ -110,10 +110,10 @@ def task_for(name: str, type_: ValueType, count: int, options: DataOptions) -> s
     if task == REGRESS:
         if not is_number:
             raise OptionError(
-                f"target {name!r} is {SHOWN[type_]}, not a number: use --task classify"
+                f"target {name!r} is {SHOWN[type_]}, not a number: use task=classify"
             )
         if options.labels:
-            raise OptionError("--labels is for classes: use it with --task classify")
+            raise OptionError("labels is for classes: use it with task=classify")
     return task
 
 
@@ -159,20 +159,18 @@ def _labels(
         raise DataError(f"target {name!r} has an infinite label: correct or remove it")
     if len(present) > MOST_LABELS:
         numeric = type_ in (ValueType.INT, ValueType.FLOAT)
-        advice = "use --task regress" if numeric else "group them, or choose another"
+        advice = "use task=regress" if numeric else "group them, or choose another"
         raise DataError(
             f"target {name!r} has {len(present)} labels, more than {MOST_LABELS}: "
             + advice
         )
     if not given:
         return tuple(present)
-    labels = parsed_list(name, type_, given, "--labels")
+    labels = parsed_list(name, type_, given, "labels")
     listed = set(labels)
     unlisted = [label for label in present if label not in listed]
     if unlisted:
-        raise OptionError(
-            f"--labels lacks {unlisted[0]!r}, a value of {name!r}: add it"
-        )
+        raise OptionError(f"labels lacks {unlisted[0]!r}, a value of {name!r}: add it")
     return labels
 
 
@@ -221,13 +219,13 @@ def _categorical(column: Distinct, ordered: bool) -> tuple[Feature, np.ndarray]:
 def _ordinal(column: Distinct, order: tuple[str, ...]) -> tuple[Feature, np.ndarray]:
     name = column.raw.name
     type_ = _category_type(column, order)
-    categories = parsed_list(name, type_, order, "--ordinal")
+    categories = parsed_list(name, type_, order, "ordinal")
     codes = coded(column, type_, categories)
     if (codes == len(categories)).any():
         where = int((codes == len(categories)).argmax())
         value = column.values[column.codes[where]]
         raise DataError(
-            f"row {column.raw.row(where)}: {name!r} is {value!r}, which --ordinal does "
+            f"row {column.raw.row(where)}: {name!r} is {value!r}, which ordinal does "
             "not list: add it"
         )
     return Feature(name, Kind.ORDINAL, type_, categories), codes
@@ -252,8 +250,8 @@ def _category_type(column: Distinct, order: tuple[str, ...] = ()) -> ValueType:
 
 def too_many_categories(name: str, count: int) -> DataError:
     return DataError(
-        f"--categorical {name!r}: it has {count:,} categories, and {MOST_CATEGORIES:,}"
-        " is the maximum: leave it out with --ignore or make it numeric"
+        f"categorical={name!r}: it has {count:,} categories, and {MOST_CATEGORIES:,}"
+        f" is the maximum: add ignore={name!r}, or make it numeric"
     )
 
 
@@ -293,11 +291,11 @@ def stated_kinds(names: Sequence[str], options: DataOptions) -> dict[str, str]:
             require_column(name, known)
             if name == options.target:
                 raise OptionError(
-                    f"--{option} {name!r}: this column is the target: leave it out"
+                    f"{option}={name!r}: this column is the target: leave it out"
                 )
             if name in stated:
                 raise OptionError(
-                    f"--{option} {name!r}: --{stated[name]} names this column, too:"
+                    f"{option}={name!r}: {stated[name]} names this column, too:"
                     " keep one of them"
                 )
             stated[name] = option
@@ -313,7 +311,7 @@ def parsed_list(
     except ValueError as error:
         raise OptionError(f"{option}: {error}, as in the data") from error
     if not parsed:
-        raise OptionError(f"{option} {name!r} lists no values: add them")
+        raise OptionError(f"{option}: {name!r} lists no values: add them")
     seen = set()
     for value in parsed:
         if value in seen:

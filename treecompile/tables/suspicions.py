@@ -40,7 +40,7 @@ def advice(odd: Sequence[str], *, is_file: bool) -> str:
     """What makes numbers of a column, in a text file or elsewhere."""
     if not is_file:
         return "convert to numbers"
-    options = sentence((f"--na-value {text!r}" for text in odd), "and")
+    options = sentence((f"na_value={text!r}" for text in odd), "and")
     means = "it means" if len(odd) == 1 else "they mean"
     return f"add {options} if {means} missing"
 
@@ -63,6 +63,6 @@ def leading_zeros(table: RawTable, names: Iterable[str]) -> list[str]:
         if example:
             notes.append(
                 f"column {name!r} has numbers with leading zeros, such as {example!r}:"
-                f" add --categorical {name!r} if they are codes"
+                f" add categorical={name!r} if they are codes"
             )
     return notes

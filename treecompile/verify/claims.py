@@ -62,7 +62,7 @@ def claim(
         if output or label:
             language = LANGUAGES[engine]
             raise OptionError(
-                f"--output is for SQL, and this is {language}: leave it out"
+                f"output is for SQL, and this is {language}: leave it out"
             )
         return Claim(engine, _of_module(program))
     wanted = named = _named_by_user(program, output, label)
@@ -71,7 +71,7 @@ def claim(
         wanted = [(part, int(place) if place else None) for part, place in found]
         if named and named != wanted:
             raise OptionError(
-                f"--output {output!r}: the artefact says that it gives"
+                f"output={output!r}: the artefact says that it gives"
                 f" {header['outputs']}: leave the option out"
             )
     wanted = wanted or _named_by_columns(text, engine)
@@ -98,7 +98,7 @@ def _module_engine(text: str) -> str:
             return engine
     raise EngineError(
         "the artefact does not name its engine (SQL without comments does not):"
-        f" add --engine, one of {', '.join(RUNNERS)}"
+        f" add engine, one of {', '.join(RUNNERS)}"
     )
 
 
@@ -116,9 +116,9 @@ def check_engine(engine: str) -> None:
 def _named_by_user(program: AnyProgram, output: str, label: str) -> Wanted:
     parts = [part.strip() for part in output.split(",")] if output else []
     for part in parts:
-        check_choice("--output", part, OUTPUTS)
+        check_choice("output", part, OUTPUTS)
     if label and "probability" not in parts:
-        raise OptionError("--label needs --output probability: add it")
+        raise OptionError("label needs output=probability: add it")
     place = position_of(program.body.labels, label) if label else None
     return [(part, place if part == "probability" else None) for part in parts]
 

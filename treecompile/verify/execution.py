@@ -116,7 +116,7 @@ def _fill(
         if connection.schema is None:
             raise EngineError(
                 f"{table.name}: verify works in a schema of its own on {dialect.name}:"
-                " compile the artefact with a --table without a schema"
+                " compile the artefact with a table without a schema"
             )
         if connection.schema:
             connection.execute(connection.schema.format(schema))

@@ -38,7 +38,7 @@ class ModuleAnswer:
 def check_timeout(timeout: float) -> None:
     if not 0 < timeout <= MOST_SECONDS:
         raise OptionError(
-            f"--timeout {timeout:g}: expected a number of seconds above 0, and at most"
+            f"timeout={timeout:g}: expected a number of seconds above 0, and at most"
             f" {MOST_SECONDS:,}"
         )
 
@@ -67,7 +67,7 @@ def execute(command: Sequence[str], folder: Path, timeout: float) -> None:
 
 
 def not_in_time(timeout: float) -> str:
-    return f"it did not end within {timeout:g} seconds (see --timeout)"
+    return f"it did not end within {timeout:g} seconds (see timeout)"
 
 
 def records(path: Path, rows: int) -> list[ModuleAnswer]:

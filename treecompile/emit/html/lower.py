@@ -53,7 +53,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     if count > MOST_RULES:
         raise TargetError(
             f"{count:,} rules are too many for a page, which holds {MOST_RULES:,}:"
-            " prune the model, or use --to markdown"
+            " prune the model, or use to=markdown"
         )
     title = f"Rules for predicting {words.name(program.target)}"
     style, script = static("style.css"), page_script()

@@ -36,7 +36,7 @@ def reference(table: str) -> str:
     parts = table.split(".")
     if len(parts) > 2 or not all(parts):
         raise OptionError(
-            f"--table {table!r}: for dbt, expected the name of a model or SOURCE.TABLE"
+            f"table={table!r}: for dbt, expected the name of a model or SOURCE.TABLE"
         )
     names = ", ".join(json.dumps(part, ensure_ascii=False) for part in parts)
     return f"{{{{ {'source' if parts[1:] else 'ref'}({names}) }}}}"

@@ -185,7 +185,7 @@ def _expression(sums: ForestSums, asked: Asked) -> list[str]:
     if len(stages) > 1 and sums.is_single and not dialect.forests.single:
         raise TargetError(
             f"the forest adds up 32-bit numbers, which {dialect.name} does not have:"
-            " use --as select, view or dbt, whose stages round each sum"
+            " use form=select, view or dbt, whose stages round each sum"
         )
     if len(stages) > 1:
         raise TargetError(
@@ -275,7 +275,7 @@ class ForestSums:
             steps.without or steps.lateral
         ):
             return "use fewer trees"
-        return "use --as select, view or dbt, or fewer trees"
+        return "use form=select, view or dbt, or fewer trees"
 
     def _add_up(self) -> list[str]:
         forest, forests = self.forest, self.dialect.forests

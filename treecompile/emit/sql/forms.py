@@ -39,11 +39,9 @@ class Steps:
 
 
 def check_form(options: EmitOptions) -> None:
-    check_choice("--as", options.form, FORMS)
+    check_choice("form", options.form, FORMS)
     if options.form in WITH_TABLE and not options.table:
-        raise OptionError(
-            f"--as {options.form} needs a table to read: add --table NAME"
-        )
+        raise OptionError(f"form={options.form} needs a table to read: add table=NAME")
 
 
 # ---------------------------------------------------------------- columns
@@ -77,14 +75,14 @@ def statement(steps: Steps, dialect: Dialect, options: EmitOptions) -> list[str]
         return list(lines)
     query = _query(steps, dialect, options)
     if options.form == VIEW:
-        view = Quoting(dialect, bare=True).path("--name", options.name or "predictions")
+        view = Quoting(dialect, bare=True).path("name", options.name or "predictions")
         query = [f"CREATE VIEW {view} AS", *query]
     return query if options.form == DBT else [*query[:-1], f"{query[-1]};"]
 
 
 def _query(steps: Steps, dialect: Dialect, options: EmitOptions) -> list[str]:
     quoting = Quoting(dialect, bare=True)
-    table = quoting.path("--table", options.table)
+    table = quoting.path("table", options.table)
     outputs = [
         _named(lines, quoting.name(column)) for column, lines in steps.outputs.items()
     ]

@@ -35,27 +35,27 @@ def asked_outputs(body: AnyBody, options: EmitOptions) -> list[Asked]:
     """Return the outputs asked for, in order; only a query can have several."""
     asked = [part.strip() for part in options.output.split(",")]
     for part in asked:
-        check_choice("--output", part, OUTPUTS)
+        check_choice("output", part, OUTPUTS)
     if len(set(asked)) < len(asked):
         raise OptionError(
-            f"--output {options.output!r}: an output is given twice: keep one"
+            f"output={options.output!r}: an output is given twice: keep one"
         )
     if len(asked) > 1 and options.form not in WITH_TABLE:
         raise OptionError(
-            f"--output {options.output!r}: several outputs need --as select, view or"
+            f"output={options.output!r}: several outputs need form=select, view or"
             " dbt"
         )
     for part in asked:
         if problem := output_problem(body, part):
-            raise OptionError(f"--output {part}: {problem}")
+            raise OptionError(f"output={part}: {problem}")
     label = None
     if options.label:
         if not {"probability", "margin"} & {*asked}:
-            raise OptionError("--label needs --output probability: add it")
+            raise OptionError("label needs output=probability: add it")
         label = position_of(body.labels, options.label)
         if "margin" in asked and len(getattr(body, "start", ())) == 1:
             raise OptionError(
-                f"--label {options.label!r}: the model has one margin for both labels:"
+                f"label={options.label!r}: the model has one margin for both labels:"
                 " leave it out"
             )
     return [Asked(p, label if p in ("probability", "margin") else None) for p in asked]
@@ -80,7 +80,7 @@ def position_of(labels: Sequence[Label], text: str) -> int:
     texts = [v if isinstance(v, str) else words.value(v) for v in labels]
     if text not in texts:
         shown = ", ".join(map(words.value, labels))
-        raise OptionError(f"--label {text!r} is not a label: expected one of {shown}")
+        raise OptionError(f"label={text!r} is not a label: expected one of {shown}")
     return texts.index(text)
 
 
@@ -101,8 +101,8 @@ def taken_names(
         if fold(name) in taken:
             raise TargetError(
                 f"the query would have two columns {name!r}: the model reads one, and"
-                " its answer is the other. Use --as expression with a name of your own,"
-                f" or rename the column in a view and add --column {name}=NEW_NAME"
+                " its answer is the other. Use form=expression with a name of your own,"
+                f" or rename the column in a view and add columns: {name}=NEW_NAME"
             )
         if fold(name) == fold(program.target):
             yield (

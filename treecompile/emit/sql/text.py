@@ -65,7 +65,7 @@ class Quoting:
     def quoted(self, text: str) -> str:
         names = self.dialect.names
         if problem := self._problem(text):
-            remedy = f"rename the column with --column {text and 'NAME'}=NEW_NAME"
+            remedy = f"rename the column with columns: {text and 'NAME'}=NEW_NAME"
             raise TargetError(f"{self.dialect.name} {problem}: {remedy}")
         if names.backslash:
             text = text.replace("\\", "\\\\")
@@ -92,7 +92,7 @@ class Quoting:
         part = r'"(?:[^"]|"")+"|[^."]+'
         if not re.fullmatch(rf"(?:{part})(?:\.(?:{part}))*", text):
             raise OptionError(
-                f"{option} {text!r}: expected NAME or SCHEMA.NAME, names with dots or"
+                f"{option}={text!r}: expected NAME or SCHEMA.NAME, names with dots or"
                 ' quotes as "NAME"'
             )
         names = re.findall(part, text)
@@ -114,7 +114,7 @@ def column_names(
     known = {feature.name for feature in body.features}
     for name in renamed:
         if name not in known:
-            raise OptionError(f"--column: the model has no feature {name!r}")
+            raise OptionError(f"columns: the model has no feature {name!r}")
     actual = [renamed.get(feature.name, feature.name) for feature in body.features]
     times = Counter(map(str.casefold, actual))
     columns = {}
@@ -125,7 +125,7 @@ def column_names(
             one, other, *_ = (n for n in actual if n.casefold() == name.casefold())
             raise TargetError(
                 f"{dialect.name} makes {one!r} and {other!r} one name: rename one of"
-                " the columns with --column NAME=NEW_NAME"
+                " them with columns: NAME=NEW_NAME"
             )
         columns[index] = quoting.quoted(name) if is_twin else quoting.name(name)
     return columns

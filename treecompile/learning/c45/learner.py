@@ -95,6 +95,6 @@ def _check_groups(features: Sequence[Feature]) -> None:
         count = len(feature.categories)
         if feature.kind is Kind.CATEGORICAL and count > MOST_GROUPED:
             raise OptionError(
-                f"--subset: column {feature.name!r} has {count} categories, more than"
-                f" {MOST_GROUPED}: group them first, or leave it out with --ignore"
+                f"subset: column {feature.name!r} has {count} categories, more than"
+                f" {MOST_GROUPED}: group them first, or add ignore={feature.name!r}"
             )

@@ -20,7 +20,7 @@ MOST_DIGITS = 1_000  # of an integer that is a category, a label or an option
 LEAST_WEIGHT, MOST_WEIGHT = 1e-300, 1e250
 MOST_SQUARES = 1e300  # a sum of squared errors; the weight of a node times its gain
 
-SMALLER = "grow a smaller one (--max-depth, --min-leaf, --prune)"
+SMALLER = "grow a smaller one (max_depth, min_leaf, prune)"
 
 
 def check_text(data: bytes | str) -> None:
