@@ -701,7 +701,8 @@ def test_the_command_takes_every_option(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     model = treecompile.load(out)
     assert dict(model.program.options)["costs"] == "outlook: 2.0"
-    missing = CliRunner().invoke(main, [*arguments, "--costs", "absent.csv"])
+    absent = [*arguments, "--force", "--costs", "absent.csv"]
+    missing = CliRunner().invoke(main, absent)
     assert missing.exit_code == 2
     assert "cannot read 'absent.csv'" in missing.stderr
 
