@@ -56,9 +56,8 @@ from treecompile.regions.boxes import STEPS
 from treecompile.rules import pruning
 from treecompile.rules.pruning import C45RULES, VALIDATION
 from treecompile.tables.options import ReadOptions
-from treecompile.verify.cells import BUDGET
-from treecompile.verify.edges import edge_rows
-from treecompile.verify.verification import Report, verify
+from treecompile.verify.rows import BUDGET
+from treecompile.verify.verification import Report, edge_rows, verify
 
 if TYPE_CHECKING:
     import pandas as pd
