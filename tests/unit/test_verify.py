@@ -371,3 +371,5 @@ def test_what_is_said_must_not_contradict_the_artefact() -> None:
     assert verify(program, text, output="rule").passed
     with pytest.raises(OptionError, match=r"'label'.*says that it gives rule"):
         verify(program, text, output="label")
+    with pytest.raises(OptionError, match="^columns: the artefact names other"):
+        verify(program, text, columns={"x": "z"})
