@@ -29,7 +29,7 @@ from treecompile.model import forests, ir
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.semantics import required_features
 from treecompile.verify.execution import can_hold, run_sql
-from treecompile.verify.forests import Nearly
+from treecompile.verify.reference import Nearly
 from treecompile.verify.verification import same, verify
 
 MODELS, SLOW_MODELS, ROWS = 10, 4, 60
