@@ -28,6 +28,7 @@ from treecompile.api.options import (
 from treecompile.api.rows import Data
 from treecompile.emit import compiler
 from treecompile.emit.options import EmitOptions, emit_options
+from treecompile.emit.svg import compact, draw
 from treecompile.inspect import check as inspect_check
 from treecompile.inspect.check import Check
 from treecompile.inspect.importance import importances, tree_of
@@ -50,7 +51,6 @@ from treecompile.model.ir import (
     RuleSet,
 )
 from treecompile.model.paths import depth, kind_of, leaf_count, node_count, size
-from treecompile.pictures.draw import compact, draw
 from treecompile.pictures.options import DrawOptions
 from treecompile.regions.boxes import STEPS
 from treecompile.rules import pruning
@@ -180,8 +180,8 @@ class Model:
     def emit(self, to: str = "python", **options: Unpack[EmitKeywords]) -> str:
         """The text of an artefact.
 
-        `to` is `python`, `javascript`, `sql`, `markdown`, `html` or `rules`, or the
-        path of a folder with a target.toml, such as `./excel`. `templates` is a folder
+        `to` is `python`, `javascript`, `sql`, `markdown`, `html`, `svg` or `rules`, or
+        the path of a folder with a target.toml, such as `./excel`. `templates` is a folder
         whose templates replace the built-in ones. Options that the target does not have
         are refused.
 

@@ -217,7 +217,7 @@ def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) ->
 
 def _draw(model: str, path: str, force: bool, options: dict[str, Any]) -> None:
     from treecompile.cli.terminal import check_output, output, read_single
-    from treecompile.pictures.draw import draw as picture_of
+    from treecompile.emit.svg import draw as picture_of
 
     check_output(path, force=force)
     row = options.pop("row")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from treecompile import __version__
-from treecompile.emit import code
+from treecompile.emit import code, svg
 from treecompile.emit.html import lower as html
 from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.lowering import (
@@ -42,6 +42,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "sql": sql.lower,
     "markdown": markdown.lower,
     HTML: html.lower,
+    "svg": svg.lower,
     "rules": lower_rules,
     "code": code.lower,
 }

@@ -74,10 +74,16 @@ def _environment(folders: Sequence[Traversable]) -> Environment:
     return Environment(
         loader=FunctionLoader(load),
         undefined=StrictUndefined,
+        autoescape=_is_markup,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+def _is_markup(name: str | None) -> bool:
+    """Whether a template escapes what it places, unless that is finished markup."""
+    return (name or "").endswith(".svg.jinja")
 
 
 def _source(file: Traversable) -> str:
