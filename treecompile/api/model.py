@@ -181,9 +181,9 @@ class Model:
         """The text of an artefact.
 
         `to` is `python`, `javascript`, `sql`, `markdown`, `html`, `svg` or `rules`, or
-        the path of a folder with a target.toml, such as `./excel`. `templates` is a folder
-        whose templates replace the built-in ones. Options that the target does not have
-        are refused.
+        the path of a folder with a target.toml, such as `./excel`. `templates` is a
+        folder whose templates replace the built-in ones. Options that the target does
+        not have are refused.
 
         For SQL: the `dialect`; the `form` (expression, select, view or dbt); the
         `table` that a query reads; the `name` of the view or dbt model; the `output`

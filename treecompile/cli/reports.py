@@ -36,7 +36,7 @@ def verification(name: str, report: Report) -> Iterator[str]:
 
 def finished(program: ir.Program, seconds: float) -> Iterator[str]:
     """The end of a command that learns: how good the model is, and how large."""
-    from treecompile.inspect.quality import quality_line
+    from treecompile.measure.summary import quality_line
 
     if line := quality_line(program):
         yield line

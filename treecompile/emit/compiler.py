@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from treecompile import __version__
-from treecompile.emit import code, svg
-from treecompile.emit.html import lower as html
+from treecompile.emit import code, html, svg
 from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.lowering import (
     CompilerInput,

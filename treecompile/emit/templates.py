@@ -83,7 +83,7 @@ def _environment(folders: Sequence[Traversable]) -> Environment:
 
 def _is_markup(name: str | None) -> bool:
     """Whether a template escapes what it places, unless that is finished markup."""
-    return (name or "").endswith(".svg.jinja")
+    return (name or "").endswith((".html.jinja", ".svg.jinja"))
 
 
 def _source(file: Traversable) -> str:
