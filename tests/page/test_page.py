@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from random import Random
 
@@ -54,6 +54,7 @@ def hostile() -> treecompile.Model:
 
 
 def random_model(seed: int) -> treecompile.Model:
+    """A tree of 5, 16 or 33, and a list of 14, 18 or 39; with every type of value."""
     return treecompile.Model(random_program(Random(seed)))
 
 
@@ -63,12 +64,7 @@ MODELS: dict[str, Callable[[], treecompile.Model]] = {
     "numbers": lambda: treecompile.learn(
         PENGUINS, target="body_mass_g", na_value="NA", max_leaves=12
     ),
-    "random trees": lambda: random_model(5),
-    "of text": lambda: random_model(16),
-    "of numbers and text": lambda: random_model(33),
-    "random lists": lambda: random_model(14),
-    "list of categories": lambda: random_model(18),
-    "list with markup": lambda: random_model(39),
+    **{str(seed): partial(random_model, seed) for seed in (5, 16, 33, 14, 18, 39)},
     "hostile": hostile,
 }
 

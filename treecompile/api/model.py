@@ -32,8 +32,7 @@ from treecompile.emit.svg import compact, draw
 from treecompile.inspect import check as inspect_check
 from treecompile.inspect.check import Check
 from treecompile.inspect.importance import importances, tree_of
-from treecompile.inspect.show import show
-from treecompile.inspect.show_forest import show_forest
+from treecompile.inspect.show import show, show_forest
 from treecompile.learning.pruning import PruningStep, weakest_links
 from treecompile.measure.quality import Evaluation
 from treecompile.model import file as model_file
