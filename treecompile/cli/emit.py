@@ -38,7 +38,7 @@ MOST_ARTEFACT = 1 << 28  # bytes
 @value(
     "--to target",
     "TARGET",
-    "python, javascript, sql, markdown, html, rules, or the folder of your own"
+    "python, javascript, sql, markdown, html, svg, rules, or the folder of your own"
     " target: ./FOLDER.",
     required=True,
     group=COMMON,

@@ -19,7 +19,7 @@ from treecompile.model.paths import depth, kind_of, leaf_count
 
 if TYPE_CHECKING:
     from treecompile.inspect.check import Check, Fault, Finding
-    from treecompile.inspect.differences import Diff
+    from treecompile.inspect.diff import Diff
     from treecompile.learning.cross_validation import CrossValidation
     from treecompile.learning.pruning import PruningStep
     from treecompile.measure.quality import Evaluation

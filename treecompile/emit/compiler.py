@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from treecompile import __version__
-from treecompile.emit import code, header
-from treecompile.emit.html import lower as html
+from treecompile.emit import code, header, html, svg
 from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.lowering import (
     CompilerInput,
@@ -42,6 +41,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "sql": sql.lower,
     "markdown": markdown.lower,
     HTML: html.lower,
+    "svg": svg.lower,
     "rules": lower_rules,
     "code": code.lower,
 }

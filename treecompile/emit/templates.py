@@ -77,10 +77,16 @@ def _environment(folders: Sequence[Traversable]) -> Environment:
     return Environment(
         loader=FunctionLoader(load),
         undefined=StrictUndefined,
+        autoescape=_is_markup,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+def _is_markup(name: str | None) -> bool:
+    """Whether a template escapes what it places, unless that is finished markup."""
+    return (name or "").endswith((".html.jinja", ".svg.jinja"))
 
 
 def _source(file: Traversable) -> str:
@@ -92,8 +98,8 @@ def _source(file: Traversable) -> str:
 def _rendered(
     name: str, templates: Environment, strings: DataclassInstance, header: str
 ) -> str:
-    own = {each.name: getattr(strings, each.name) for each in fields(strings)}
-    variables = {"header": header, **own}
+    variables = {each.name: getattr(strings, each.name) for each in fields(strings)}
+    variables["header"] = header
     try:
         text = templates.get_template(name).render(variables)
     except TargetError:
