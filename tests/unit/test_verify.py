@@ -210,6 +210,7 @@ ARTEFACTS: list[tuple[str, dict[str, Any], str, str]] = [
     ("markdown", {}, "mid", "middle"),
     ("html", {}, "mid", "middle"),
     ("rules", {}, "mid", "middle"),
+    ("svg", {}, "mid", "middle"),
 ]
 
 
