@@ -98,8 +98,8 @@ def _source(file: Traversable) -> str:
 def _rendered(
     name: str, templates: Environment, strings: DataclassInstance, header: str
 ) -> str:
-    variables = {each.name: getattr(strings, each.name) for each in fields(strings)}
-    variables["header"] = header
+    own = {each.name: getattr(strings, each.name) for each in fields(strings)}
+    variables = {"header": header, **own}  # a target may have a header of its own
     try:
         text = templates.get_template(name).render(variables)
     except TargetError:
