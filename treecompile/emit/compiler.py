@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from treecompile import __version__
-from treecompile.emit import code, html, svg
+from treecompile.emit import code, header, html, svg
 from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.lowering import (
     CompilerInput,
@@ -82,7 +82,8 @@ def emit(
         else:
             source = CompilerInput(program, identity, __version__, description)
             lowered = lower(source, options)
-        text = render(description, lowered.strings, options.templates)
+        head = header.written(identity, target, options)
+        text = render(description, lowered.strings, options.templates, head)
     if 0 < description.longest < len(text):
         raise TargetError(
             f"the text has {len(text):,} characters, and what reads it takes at most"

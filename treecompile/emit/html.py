@@ -67,7 +67,6 @@ class PageFeature:
 class ReviewPage:
     """What the template places."""
 
-    header: str  # treecompile 0.9, html, model ...
     sha256: str  # of the model
     target: str
     title: str  # Rules for predicting play
@@ -106,7 +105,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     }
     style, script = _static("style.css"), _static("page.js")
     page = ReviewPage(
-        f"treecompile {source.version}, html, model {source.sha256}",
         source.sha256,
         target,
         f"Rules for predicting {target}",

@@ -12,8 +12,7 @@ from treecompile.pictures.options import FEW, MOST, DrawOptions
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
-    header = f"treecompile {source.version}, model {source.sha256}"
-    return Lowered(picture(source.program, header=header))
+    return Lowered(picture(source.program))
 
 
 def draw(

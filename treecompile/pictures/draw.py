@@ -57,14 +57,10 @@ class Picture:
     boxes: list[Box]
     edges: list[Box]  # to each box but the first
     anchor: str  # of the tests at the edges: start, middle
-    header: str = ""  # which model it shows
 
 
 def picture(
-    program: Program,
-    options: DrawOptions = DrawOptions(),
-    readable: int = MOST,
-    header: str = "",
+    program: Program, options: DrawOptions = DrawOptions(), readable: int = MOST
 ) -> Picture:
     """Place everything, of at most `readable` leaves by default."""
     tree = program.body
@@ -100,7 +96,6 @@ def picture(
         boxes,
         sorted(boxes[1:], key=lambda box: box.lit),  # nothing crosses the lit ones
         "middle" if layout == DOWN else "start",
-        header,
     )
 
 
