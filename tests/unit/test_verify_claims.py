@@ -99,9 +99,9 @@ def test_what_nobody_names_is_taken_for_the_label() -> None:
         ("1", {"engine": "sqlite", "output": "lable"}, "^output='lable'"),
         (sql(output="rule"), {"output": "label"}, "says that it gives rule"),
         (
-            sql(output="probability", label="mid").replace("ability 1", "ability 3"),
+            sql(output="probability", label="mid").replace("label mid", "label old"),
             {},
-            "label 3, and the model has 3 labels",
+            "label='old' is not a label",
         ),
     ],
 )

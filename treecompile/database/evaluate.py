@@ -19,7 +19,7 @@ import numpy as np
 from treecompile.database.model_rows import MISSING, ModelRows, rows_for_model
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.checks import check_values
-from treecompile.emit.sql.lower import expressions
+from treecompile.emit.sql.lower import expression_texts
 from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.engines.base import Store
 from treecompile.measure.quality import (
@@ -83,9 +83,9 @@ class RuleCounter:
         return f"(SELECT {', '.join(columns)} FROM {self.rows}) AS treecompile_decided"
 
     def _case(self, body: ir.Body) -> str:
-        made = expressions(body, self.dialect, self.read.columns, PLAIN)
-        (lines,) = made.values()
-        return "\n".join(lines)
+        made = expression_texts(body, self.dialect, self.read.columns, PLAIN)
+        (text,) = made.values()
+        return text
 
     # ------------------------------------------------------------ labels
 

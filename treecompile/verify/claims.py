@@ -10,7 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from treecompile.emit.options import check_choice
+from treecompile.emit.header import read
+from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.sql.dialect import dialect_names, read_dialect
 from treecompile.emit.sql.outputs import OUTPUTS, output_problem, position_of
 from treecompile.emit.targets import nearest
@@ -22,11 +23,6 @@ from treecompile.verify.statements import RefusedError, sql_form
 PYTHON, NODE = MODULE_ENGINES = ("python", "node")  # engines that run a module
 RUNNERS = (*MODULE_ENGINES, *ENGINES)  # what --engine can name
 LANGUAGES = {PYTHON: "Python", NODE: "JavaScript"}
-OUTPUT = re.compile(r"(label|rule|margin|probability)(?: ([0-9]{1,9}))?")
-HEADER = re.compile(
-    rf"/\* treecompile [^\s,;]+[,;] dialect (?P<dialect>\w+)[,;]"
-    rf" output (?P<outputs>{OUTPUT.pattern}(?:, {OUTPUT.pattern})*)[,;]"
-)
 MODULES = {  # what only a module for that engine contains
     PYTHON: re.compile(r"^def predict\(", re.MULTILINE),
     NODE: re.compile(r"^function predict\(", re.MULTILINE),
@@ -55,8 +51,10 @@ def claim(
     label: str = "",
 ) -> Claim:
     """Return what is to be verified, from the text and from the user's options."""
-    header = HEADER.match(text)
-    engine = engine or (header["dialect"] if header else _module_engine(text))
+    header = read(text)
+    is_sql = header is not None and header.target == "sql"
+    written = EmitOptions(**header.options) if header and is_sql else None
+    engine = engine or (written.dialect if written else _module_engine(text))
     check_engine(engine)
     if engine in MODULE_ENGINES:
         if output or label:
@@ -66,13 +64,14 @@ def claim(
             )
         return Claim(engine, _of_module(program))
     wanted = named = _named_by_user(program, output, label)
-    if header:
-        found = OUTPUT.findall(header["outputs"])
-        wanted = [(part, int(place) if place else None) for part, place in found]
+    if written:
+        for part in written.output.split(","):
+            _check_output(program, part.strip(), None)
+        wanted = _named_by_user(program, written.output, written.label)
         if named and named != wanted:
             raise OptionError(
                 f"output={output!r}: the artefact says that it gives"
-                f" {header['outputs']}: leave the option out"
+                f" {written.output}: leave the option out"
             )
     wanted = wanted or _named_by_columns(text, engine)
     for part, place in wanted:
@@ -117,10 +116,11 @@ def _named_by_user(program: AnyProgram, output: str, label: str) -> Wanted:
     parts = [part.strip() for part in output.split(",")] if output else []
     for part in parts:
         check_choice("output", part, OUTPUTS)
-    if label and "probability" not in parts:
+    if label and not {"probability", "margin"} & {*parts}:
         raise OptionError("label needs output=probability: add it")
     place = position_of(program.body.labels, label) if label else None
-    return [(part, place if part == "probability" else None) for part in parts]
+    of_label = ("probability", "margin")
+    return [(part, place if part in of_label else None) for part in parts]
 
 
 def _named_by_columns(text: str, engine: str) -> Wanted:

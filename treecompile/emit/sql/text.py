@@ -14,7 +14,7 @@ from functools import cache
 from treecompile.emit.literals import DOUBLES, STRINGS, plain_number, sql_integer
 from treecompile.emit.lower import ArmTest, lowered_test
 from treecompile.emit.phrases import Phrase
-from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.dialect import Dialect, DialectConditions
 from treecompile.model import ir
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.semantics import (
@@ -177,17 +177,7 @@ def compared(value: ir.Label, dialect: Dialect) -> str:
 # ---------------------------------------------------------------- conditions
 
 
-TYPED_FORMS = {  # the tests of a number that is never NaN
-    name: Phrase(text, ("x", "value"))
-    for name, text in {
-        "at_most": "{x} <= {value}",
-        "at_most_or_missing": "({x} <= {value} OR {x} IS NULL)",
-        "above": "{x} > {value}",
-        "above_or_missing": "({x} > {value} OR {x} IS NULL)",
-        "number_missing": "{x} IS NULL",
-        "number_known": "{x} IS NOT NULL",
-    }.items()
-}
+NEVER_NAN = DialectConditions()
 
 
 class ConditionWriter:
@@ -257,7 +247,7 @@ class ConditionWriter:
             return self._filled(getattr(forms, form), test, "")
         (cut,) = test.values
         assert isinstance(cut, float)
-        phrase = TYPED_FORMS[form] if test.known else getattr(forms, form)
+        phrase = getattr(NEVER_NAN if test.known else forms, form)
         if typed and abs(cut) < WHOLE:
             column = self.columns[test.feature]
             value = self.threshold(cut, typed)
