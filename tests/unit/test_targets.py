@@ -67,10 +67,8 @@ def test_built_in_dialects(name: str) -> None:
     for kind in ValueType:
         assert dialect.columns.of(kind).places == [""]
     for key, phrase in phrases(dialect.conditions).items():
-        expected: set[str] = set()
-        if key not in ("always", "never"):
-            asks = key in ("missing", "known", "number_missing", "number_known")
-            expected = {"column"} if asks else {"x", "value"}
+        asks = key in ("number_missing", "number_known")
+        expected = {"column"} if asks else {"x", "value"}
         assert expected <= {*phrase.places} <= expected | {"x", "column"}, key
         if key.endswith("_or_missing"):
             assert phrase.text.startswith("(")  # it stands between ANDs
@@ -182,7 +180,6 @@ def ours(tmp_path: Path, section: str, line: str) -> str:
         ("conditions", 'at_most = "{y}"', "at_most = '{y}' has {y}: choose from {col"),
         ("conditions", 'above = "{x.real}"', "above = '{x.real}' has {x.real}: choose"),
         ("conditions", 'above = "{"', "above = '{': a single '{'; write a brace twice"),
-        ("conditions", 'always = "{x}"', "has {x}: nothing can be filled in here"),
         ("conditions", f'above = "{"x" * 9999}"', ": longer than 4,000 characters"),
         ("columns", 'number = "{x}"', "number = '{x}' has {x}: choose from {}"),
         ("columns", "number = 1", "[columns]: 'number' is 1: expected text"),

@@ -165,10 +165,9 @@ COLUMN = "{x} {column} {value}"
 
 @dataclass(frozen=True, slots=True)
 class DialectConditions:
-    """How conditions are written: `{column}`, `{x}` (the column cast), `{value}`.
+    """How tests of numbers are written: `{column}`, `{x}` (the column cast), `{value}`.
 
-    The first six are those of numbers that are never NaN. Databases with NaN differ in
-    how they compare it.
+    The defaults are for numbers that are never NaN: databases differ in comparing it.
     """
 
     at_most: Phrase = phrase(COLUMN, "{x} <= {value}")
@@ -177,20 +176,6 @@ class DialectConditions:
     above_or_missing: Phrase = phrase(COLUMN, "({x} > {value} OR {column} IS NULL)")
     number_missing: Phrase = phrase(COLUMN, "{column} IS NULL")
     number_known: Phrase = phrase(COLUMN, "{column} IS NOT NULL")
-    equal: Phrase = phrase(COLUMN, "{x} = {value}")
-    equal_or_missing: Phrase = phrase(COLUMN, "({x} = {value} OR {column} IS NULL)")
-    unequal: Phrase = phrase(COLUMN, "{x} <> {value}")
-    unequal_or_missing: Phrase = phrase(COLUMN, "({x} <> {value} OR {column} IS NULL)")
-    within: Phrase = phrase(COLUMN, "{x} IN ({value})")
-    within_or_missing: Phrase = phrase(COLUMN, "({x} IN ({value}) OR {column} IS NULL)")
-    without: Phrase = phrase(COLUMN, "{x} NOT IN ({value})")
-    without_or_missing: Phrase = phrase(
-        COLUMN, "({x} NOT IN ({value}) OR {column} IS NULL)"
-    )
-    missing: Phrase = phrase(COLUMN, "{column} IS NULL")
-    known: Phrase = phrase(COLUMN, "{column} IS NOT NULL")
-    always: Phrase = phrase("", "1 = 1")
-    never: Phrase = phrase("", "1 = 0")
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from treecompile.model.forests import ZERO
 
 TYPED, SUMS = "typed", "sums"  # begin the names of the stages
 HELPER = "tc_"  # begins the names of their columns
+ITSELF, BRACKETS = Phrase("{}", [""]), Phrase("({})", [""])
 Named = Mapping[str, Expression]  # the columns of a stage, or the outputs
 
 
@@ -49,12 +50,11 @@ def forest_stages(
     options: EmitOptions,
 ) -> tuple[dict[str, Named], Named]:
     """Return the stages of a query, and its outputs; an expression has no stages."""
-    steps = dialect.steps
-    if options.form not in WITH_TABLE or not (steps.without or steps.lateral):
+    if options.form not in WITH_TABLE or not _has_stages(dialect):
         return {}, forest_expressions(forest, dialect, columns, options)
     referred, reading = _with_zeros_missing(forest, dialect, columns), dialect
     stages: dict[str, Named] = {}
-    if steps.known:  # each column is read by many trees
+    if dialect.steps.known:  # each column is read by many trees
         typed = _typed(forest, dialect, referred)
         names = _helper_names(forest, dialect, options)
         if typed:
@@ -63,7 +63,7 @@ def forest_stages(
         # These columns have their exact types and no NaN.
         reading = replace(
             dialect,
-            columns=Casts(*[Phrase("{}", [""])] * 4),
+            columns=Casts(*[ITSELF] * 4),
             conditions=DialectConditions(),
             number_for_number=Phrase("", ()),
         )
@@ -73,6 +73,11 @@ def forest_stages(
     answers = ForestAnswers(forest, dialect, sums.margins)
     asked = asked_outputs(forest, options)
     return stages, {OUTPUTS[a.output]: Expression([answers.text(a)]) for a in asked}
+
+
+def _has_stages(dialect: Dialect) -> bool:
+    """Whether a query of the database can compute sums in stages."""
+    return bool(dialect.steps.without) or dialect.steps.lateral
 
 
 def forest_expressions(
@@ -159,7 +164,8 @@ def _expression(sums: ForestSums, asked: Asked) -> Expression:
     if len(stages) > 1:
         raise TargetError(
             f"the forest adds up {len(forest.members):,} trees, and an expression"
-            f" of {dialect.name} adds up at most {sums.most:,}: {sums.instead}"
+            f" of {dialect.name} adds up at most {sums.most:,}: use "
+            f"{'form=select, view or dbt, or ' * _has_stages(dialect)}fewer trees"
         )
     if dialect.forests.naming and not is_short:
         places = [
@@ -171,16 +177,9 @@ def _expression(sums: ForestSums, asked: Asked) -> Expression:
         )
     # Where no way to name a sum is known, it is written wherever it is needed.
     margins = [*stages[0].values()]
-    return Expression(
-        [
-            _in_brackets(margins[int(part)]) if place % 2 else part
-            for place, part in enumerate(text.split("\0"))
-        ]
-    )
-
-
-def _in_brackets(made: Sum) -> Sum:
-    return wrapped("(", made, ")") if made[1:] else made
+    inside = [within(BRACKETS, made) if made[1:] else made for made in margins]
+    parts = enumerate(text.split("\0"))
+    return Expression([inside[int(p)] if place % 2 else p for place, p in parts])
 
 
 def _subquery(
@@ -227,13 +226,6 @@ class ForestSums:
         self.stages: list[dict[str, Sum]] = []
         self.margins = self._add_up()  # the names of the last sums
 
-    @property
-    def instead(self) -> str:
-        steps = self.dialect.steps
-        if self.options.form in WITH_TABLE or not (steps.without or steps.lateral):
-            return "use fewer trees"
-        return "use form=select, view or dbt, or fewer trees"
-
     def _add_up(self) -> list[str]:
         forest, dialect = self.forest, self.dialect
         terms = [[*self._terms(place)] for place in range(len(forest.start))]
@@ -243,7 +235,7 @@ class ForestSums:
             for step in range(longest):
                 names = self._stage("x", names, [own[step : step + 1] for own in terms])
                 names = [rounded_by_arithmetic(name, dialect) for name in names]
-                names = self._stage("m", names, [[] for _ in names])
+                names = self._stage("m", names, [[]] * len(names))
             return names
         if self.single:
             names = [self.single.fill(name) for name in names]
@@ -252,7 +244,7 @@ class ForestSums:
             now = [own[first : first + self.most] for own in terms]
             # The last sum of 32 bits is cast to a double.
             is_last = self.is_single and first == starts[-1]
-            outer = dialect.columns.number if is_last else Phrase("{}", [""])
+            outer = dialect.columns.number if is_last else ITSELF
             names = self._stage("m", names, now, outer)
         return names
 
@@ -261,7 +253,7 @@ class ForestSums:
         letter: str,
         names: Sequence[str],
         terms: Sequence[Sequence[Term]],
-        outer: Phrase = Phrase("{}", [""]),
+        outer: Phrase = ITSELF,
     ) -> list[str]:
         """Add a stage, in which terms are added to names; return its columns."""
         number, prefix = len(self.stages), _prefix(self.forest, self.options)
@@ -304,18 +296,14 @@ class ForestSums:
                 made += within(self.single, [term])
                 continue
             if made[1:] or term.sign != "+":
-                made = wrapped("(", made, ")")
+                made = within(BRACKETS, made)
             made = within(self.single, [*made, term])
         return made
 
 
 def within(phrase: Phrase, made: Sum) -> list[Term]:
     """Return a sum inside a phrase of one place: CAST( ... AS FLOAT)."""
-    before, after = phrase.around("") if phrase else ("", "")
-    return wrapped(before, made, after)
-
-
-def wrapped(before: str, made: Sum, after: str) -> list[Term]:
+    before, after = (phrase or ITSELF).around("")
     first = replace(made[0], opening=before + made[0].opening)
     *others, last = [first, *made[1:]]
     return [*others, replace(last, closing=last.closing + after)]

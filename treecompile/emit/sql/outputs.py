@@ -151,7 +151,7 @@ def header(
         feature = body.features[index]
         name = options.columns.get(feature.name, feature.name)
         typed.append(_harmless(f"{name} {dialect.types.of(feature.type)}"))
-    return [written(source.sha256, "sql", options), *_wrapped(typed)]
+    return [written(source.sha256, source.target.name, options), *_wrapped(typed)]
 
 
 def _harmless(text: str) -> str:
