@@ -1,6 +1,6 @@
 """SQL as it is written: whole artefacts, names, refusals and limits.
 
-A file of tests/cases/sql is an artefact. Its first line names the model and the
+A file of tests/golden/sql is an artefact. Its first line names the model and the
 options; `-- beside:` begins the second file of a dbt model. With TREECOMPILE_REFRESH=1
 in the environment, the files are written anew.
 """
@@ -44,7 +44,7 @@ from treecompile.model.ir import (
     ValueType,
 )
 
-CASES = Path(__file__).parents[1] / "cases" / "sql"
+CASES = Path(__file__).parents[1] / "golden" / "sql"
 EVIL = "*/ ; & {{ x }}\n--"
 
 

@@ -1,7 +1,7 @@
 """A SQL dialect: how one database spells and limits things, read from its TOML file.
 
-The fields below are all the keys that a dialect file may have. A misspelt key is an
-error.
+The fields below are all the keys that a dialect file may have, besides `base`, which
+names the built-in dialect that it changes. A misspelt key is an error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from treecompile.emit.toml import (
 )
 from treecompile.model.errors import TargetError
 
-BASE = "base"  # the key of a file that names the dialect that it changes
+BASE = "base"
 
 
 def barred_problem(pattern: str) -> str:
