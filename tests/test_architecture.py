@@ -230,12 +230,14 @@ def test_a_command_loads_only_what_it_needs(
 # ---------------------------------------------------------------- templates
 
 TEMPLATES = sorted(path for path in (ROOT / "templates").rglob("*") if path.is_file())
-# Loops, tests of what is there, places to fill, lists behind one another, and other
-# templates of the folder.
+# Loops, tests of what is there, places to fill, lists behind one another, margins, and
+# other templates of the folder with their macros.
 ALLOWED = (
     *(nodes.Template, nodes.Output, nodes.TemplateData, nodes.For, nodes.If),
     *(nodes.Name, nodes.Getattr, nodes.Const, nodes.Compare, nodes.Operand),
     *(nodes.And, nodes.Not, nodes.Add, nodes.Filter, nodes.Include),
+    *(nodes.Macro, nodes.FromImport, nodes.Call, nodes.CondExpr, nodes.Test),
+    *(nodes.Concat, nodes.Mul, nodes.Getitem, nodes.Neg),
 )
 FILTERS = {"join", "length"}
 
@@ -252,7 +254,7 @@ def is_allowed(node: nodes.Node) -> bool:
     if isinstance(node, nodes.Operand):
         return node.op in ("eq", "ne")
     if isinstance(node, nodes.For):
-        return not node.recursive and node.test is None
+        return not node.recursive
     return isinstance(node, ALLOWED)
 
 

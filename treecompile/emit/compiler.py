@@ -22,7 +22,6 @@ from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.python import forest as python_forest
 from treecompile.emit.python import lower as python
-from treecompile.emit.sql import forest as sql_forest
 from treecompile.emit.sql import lower as sql
 from treecompile.emit.targets import Target, read_target
 from treecompile.emit.templates import render
@@ -47,7 +46,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
 }
 FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
     "python": python_forest.lower,
-    "sql": sql_forest.lower,
+    "sql": sql.lower,
     "markdown": markdown_forest.lower,
 }
 
@@ -89,7 +88,8 @@ def emit(
             f"the text has {len(text):,} characters, and what reads it takes at most"
             f" {description.longest:,}: {SMALLER}"
         )
-    return Artefact(text, description.suffix, lowered.warnings, lowered.beside)
+    warnings = (*lowered.checked(text), *lowered.warnings)
+    return Artefact(text, description.suffix, warnings, lowered.beside)
 
 
 def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]:

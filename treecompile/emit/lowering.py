@@ -8,6 +8,7 @@ and places them. Warnings travel beside the strings.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,8 @@ class Lowered:
     strings: DataclassInstance  # what the template places: a SqlText
     warnings: tuple[str, ...] = ()  # ("DuckDB is slow to read ... 20000 leaves",)
     beside: str = ""  # a second file: a dbt model's YAML
+    # More warnings, about the finished text; TargetError if nothing can read it.
+    checked: Callable[[str], Iterable[str]] = lambda text: ()
 
 
 @dataclass(frozen=True, slots=True)
