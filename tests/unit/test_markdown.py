@@ -52,7 +52,7 @@ MARKDOWN.validateLink = lambda url: (  # type: ignore[method-assign]
 
 def document(program: Program) -> str:
     source = CompilerInput(program, SHA256, "1.2.3", read_target("markdown"))
-    return render(source.target, lower(source, EmitOptions()).strings)
+    return render(source.target, lower(source, EmitOptions()))
 
 
 # ---------------------------------------------------------------- programs

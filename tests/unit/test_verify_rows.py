@@ -322,46 +322,44 @@ def test_python_is_tried_with_integers_too() -> None:
     assert {m.row["x"] for m in found.mismatches} == {2**53 + 1}
 
 
-# Added to a module: its other functions as they were, and another predict_values.
+# Added to a module: its other functions as they were, and another `decide`.
 SEPARATE = """
-_values = predict_values
-def predict(row, rule=False):
-    return _values(*[row[name] for name in FEATURES], rule=rule)
+_decide = decide
+def predict(row):
+    return _decide(*[row[name] for name in FEATURES])[0]
 """
 
 
 @pytest.mark.parametrize(
     ("added", "said"),
     [
-        ("def predict_values(*values, **rule): return _values(*values, **rule)", ""),
-        ("del predict_values", ""),  # as in modules that were written without it
+        ("def decide(*values): return _decide(*values)", ""),
+        ("del decide", "decide"),
         (
-            "def predict_values(a, b, *others, **rule): return _values(b, a, *others)",
+            "def decide(a, b, *others): return _decide(b, a, *others)",
             "expected a number",
         ),
         (
-            "def predict_values(a, b, c, d, e, **r): return _values(a, e, c, d, b)",
+            "def decide(a, b, c, d, e): return _decide(a, e, c, d, b)",
             "predict and its other forms disagree on",
         ),
         (
-            "def predict_values(a, *v, **r): return _values(a or 0.0, *v, **r)",
-            "predict_values does not refuse [] as the value of 'number'",
+            "def decide(a, *v): return _decide(a or 0.0, *v)",
+            "decide does not refuse [] as the value of 'number'",
         ),
         (
-            "def predict_values(*v, **r): return _values(*v[:-1], v[-1] or None, **r)",
-            "predict_values does not refuse [] as the value of 'grade'",
+            "def decide(*v): return _decide(*v[:-1], v[-1] or None)",
+            "decide does not refuse [] as the value of 'grade'",
         ),
         (
-            "def predict_values(*v, rule=0): return _values(*v, rule=None in v)",
+            "_rules = RULES\n"
+            "def explain(row): return _rules[_decide(*row.values())[1]]\n"
+            "def decide(*v): return _decide(*v)[0], 'R1'",
             "predict and its other forms disagree on",
         ),
         (
-            "def predict_values(*v, rule=False): return 'R1' if rule else _values(*v)",
-            "predict and its other forms disagree on",
-        ),
-        (
-            "def predict(row, rule=False): return _values(*[row[n] or None if n =="
-            " 'grade' else row[n] for n in FEATURES], rule=rule)",
+            "def predict(row): return _decide(*[row[n] or None if n == 'grade' else"
+            " row[n] for n in FEATURES])[0]",
             "predict does not refuse [] as the value of 'grade'",
         ),
     ],

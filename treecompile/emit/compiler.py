@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from treecompile import __version__
-from treecompile.emit import code
 from treecompile.emit.html import lower as html
 from treecompile.emit.javascript import lower as javascript
+from treecompile.emit.languages import lower_language
 from treecompile.emit.lowering import (
     CompilerInput,
     ForestInput,
@@ -21,8 +21,7 @@ from treecompile.emit.lowering import (
 from treecompile.emit.markdown import forest as markdown_forest
 from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.python import forest as python_forest
-from treecompile.emit.python import lower as python
+from treecompile.emit.python import lower_python
 from treecompile.emit.sql import forest as sql_forest
 from treecompile.emit.sql import lower as sql
 from treecompile.emit.targets import Target, read_target
@@ -37,16 +36,17 @@ from treecompile.model.options import sentence
 HTML = "html"
 # The lowerings that a target.toml can name.
 LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
-    "python": python.lower,
+    "python": lower_python,
     "javascript": javascript.lower,
     "sql": sql.lower,
     "markdown": markdown.lower,
     HTML: html.lower,
     "rules": lower_rules,
-    "code": code.lower,
+    "language": lower_language,
 }
 FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
-    "python": python_forest.lower,
+    "python": lower_python,
+    "language": lower_language,
     "sql": sql_forest.lower,
     "markdown": markdown_forest.lower,
 }
@@ -82,7 +82,7 @@ def emit(
         else:
             source = CompilerInput(program, identity, __version__, description)
             lowered = lower(source, options)
-        text = render(description, lowered.strings, options.templates)
+        text = render(description, lowered, options.templates)
     if 0 < description.longest < len(text):
         raise TargetError(
             f"the text has {len(text):,} characters, and what reads it takes at most"
@@ -101,6 +101,11 @@ def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]
 
 
 def _forest_lowering(target: Target) -> Callable[[ForestInput, EmitOptions], Lowered]:
+    if target.lowering == "language" and not target.forest:
+        raise TargetError(
+            f"{target.name}: target.toml has no template for a forest: add the key"
+            " forest"
+        )
     if target.lowering not in FOREST_LOWERINGS or not target.forest:
         raise TargetError(
             f"a forest cannot become {target.name}: use {sentence(FOREST_LOWERINGS)},"

@@ -20,6 +20,7 @@ from jinja2 import (
 )
 from jinja2.loaders import split_template_path
 
+from treecompile.emit.lowering import Lowered
 from treecompile.emit.targets import Target, is_path, templates_folder
 from treecompile.emit.toml import one_line
 from treecompile.model.errors import TargetError
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 BLACK_UP_TO = 40_000
 
 
-def render(target: Target, strings: DataclassInstance, overrides: str = "") -> str:
-    """Return the text of an artefact: the template with the fields of `strings`.
+def render(target: Target, lowered: Lowered, overrides: str = "") -> str:
+    """Return the text of an artefact: the template with the strings of a lowering.
 
     `overrides` is a folder of templates that replace the built-in ones, laid out like
     them: DIR/python/module.py.jinja.
@@ -48,7 +49,8 @@ def render(target: Target, strings: DataclassInstance, overrides: str = "") -> s
         templates = _environment([Path(overrides) / target.name, last])
     else:
         templates = _environment([own]) if own else _built_in(target.name)
-    text = _rendered(target.template, templates, strings)
+    templates.filters.update(lowered.filters)
+    text = _rendered(target.template, templates, lowered.strings)
     if target.formatter == "black" and len(text) <= BLACK_UP_TO:
         return _blackened(text, target.template)
     return text
