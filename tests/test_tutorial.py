@@ -267,6 +267,28 @@ def test_the_tutorial_on_hostile_models(folder: Path, tmp_path: Path) -> None:
     assert compared > 1_000
 
 
+def test_a_language_of_several_files(folder: Path, tmp_path: Path) -> None:
+    change(
+        folder / "target.toml",
+        ('suffix = ".c"', 'suffix = ".c"\nfile = "predict.c"\nbeside = ["predict.h"]'),
+    )
+    (folder / "predict.h.jinja").write_text("/* {{ target | comment }} */\n")
+    model, out = str(tmp_path / "model.json"), tmp_path / "out"
+    command = ["emit", model, "--to", str(folder), "-o", str(out)]
+    learnt = ["learn", str(TENNIS), "--target", "play", "-q", "-o", model]
+    for arguments in (learnt, command):
+        result = CliRunner().invoke(main, arguments)
+        assert result.exit_code == 0, result.output
+    assert {path.name for path in out.iterdir()} == {"predict.c", "predict.h"}
+    assert (out / "predict.h").read_text() == "/* play */\n"
+    assert (out / "predict.c").read_text() == load(model).emit(str(folder))
+    again = CliRunner().invoke(main, command)
+    assert (again.exit_code, "exists" in again.output) == (2, True)
+    change(folder / "target.toml", ('"predict.h"]', '"../x"]'))
+    refused = CliRunner().invoke(main, command)
+    assert "expected the name of a file in the folder" in refused.output
+
+
 # ---------------------------------------------------------------- expressions
 
 EXPRESSION = """\

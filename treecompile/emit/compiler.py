@@ -5,8 +5,8 @@ Tree -> extract -> RuleSet -> passes -> lower -> template -> text
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from treecompile import __version__
 from treecompile.emit.html import lower as html
@@ -58,6 +58,8 @@ class Artefact:
     suffix: str  # of its file: .py
     warnings: tuple[str, ...] = ()
     beside: str = ""  # the second file: a dbt model's YAML
+    # Of a language of several files: all of them, by their names.
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def emit(
@@ -88,7 +90,11 @@ def emit(
             f"the text has {len(text):,} characters, and what reads it takes at most"
             f" {description.longest:,}: {SMALLER}"
         )
-    return Artefact(text, description.suffix, lowered.warnings, lowered.beside)
+    files = {description.file: text} if description.file else {}
+    for name in description.beside:
+        other = replace(description, template=f"{name}.jinja")
+        files[name] = render(other, lowered, options.templates)
+    return Artefact(text, description.suffix, lowered.warnings, lowered.beside, files)
 
 
 def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]:

@@ -275,7 +275,10 @@ def closed(lines: Sequence[CodeLine]) -> list[CodeLine]:
             if line.answer is None and line.call is None:
                 arms.append(0)
         else:
-            found.append(replace(line, closes=int(line.depth > 0), arms=arms.pop()))
+            depth, closes = line.depth, int(line.depth > 0)
+            found.append(
+                CodeLine(depth, "", line.answer, line.call, closes, arms.pop())
+            )
     return found
 
 

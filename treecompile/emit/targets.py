@@ -48,7 +48,7 @@ class Target:
     # Of a language of several files: the name of the artefact among them, "predict.c",
     # and the others, each with a template of the same name: ["predict.h"].
     file: str = checked("", problem=lambda name: name and template_problem(name))
-    beside: Sequence[str] = ()
+    beside: Sequence[str] = checked((), problem=template_problem)
     # To verify the artefact: the template of a program that reads rows and writes
     # answers, and how to compile and run it.
     driver: str = checked("", problem=lambda name: name and template_problem(name))

@@ -162,6 +162,8 @@ def _phrase(value: str, said: Key) -> Phrase:
 
 
 def _problem(value: Any, said: Key) -> str:
+    if isinstance(value, list):
+        return next(filter(None, (_problem(each, said) for each in value)), "")
     if isinstance(value, str):
         if said.choices and value not in said.choices:
             return f"choose from {', '.join(filter(None, said.choices))}"
