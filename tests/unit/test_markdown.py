@@ -53,7 +53,7 @@ MARKDOWN.validateLink = lambda url: (  # type: ignore[method-assign]
 def document(program: Program) -> str:
     source = CompilerInput(program, SHA256, "1.2.3", read_target("markdown"))
     head = f"treecompile 1.2.3, markdown, model {SHA256}"
-    return render(source.target, lower(source, EmitOptions()).strings, header=head)
+    return render(source.target, lower(source, EmitOptions()), header=head)
 
 
 # ---------------------------------------------------------------- programs

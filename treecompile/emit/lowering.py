@@ -8,8 +8,8 @@ and places them. Warnings travel beside the strings.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treecompile.emit.options import EmitOptions
@@ -50,6 +50,8 @@ class Lowered:
     beside: str = ""  # a second file: a dbt model's YAML
     # More warnings, about the finished text; TargetError if nothing can read it.
     checked: Callable[[str], Iterable[str]] = lambda text: ()
+    # Of the template: {"literal": ...}
+    filters: Mapping[str, Callable[..., str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

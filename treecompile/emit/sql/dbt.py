@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
+from treecompile.emit.lowering import Lowered
 from treecompile.emit.targets import read_target
 from treecompile.emit.templates import render
 from treecompile.model.errors import OptionError
@@ -77,7 +78,7 @@ def properties(
     """Return the YAML beside a dbt model: its columns, and tests of them."""
     target = replace(read_target("sql"), template="properties.yml.jinja")
     made = Properties(scalar(name), scalar(escaped(description)), columns)
-    return render(target, made, templates)
+    return render(target, Lowered(made), templates)
 
 
 def scalar(text: str) -> str:

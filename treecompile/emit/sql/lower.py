@@ -77,7 +77,9 @@ def expression_texts(
         made = expressions(body, dialect, columns, options)
     target = read_target("sql")
     return {
-        name: render(target, SqlText(comment=(), columns=[Column("", each)])).rstrip()
+        name: render(
+            target, Lowered(SqlText(comment=(), columns=[Column("", each)]))
+        ).rstrip()
         for name, each in made.items()
     }
 
