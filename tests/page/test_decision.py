@@ -15,8 +15,8 @@ from tests.support.random_models import random_program
 from treecompile.model.ir import Kind, Row, Tree
 from treecompile.model.paths import rule_ids
 from treecompile.model.semantics import decider, predict, required_features
-from treecompile.verify.cells import probe_rows
 from treecompile.verify.reference import Reference
+from treecompile.verify.rows import probe_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 PENGUINS = ROOT / "examples" / "penguins" / "penguins.csv"
@@ -47,11 +47,11 @@ def test_every_edge_is_answered_as_the_model_answers(
     model = made[name]
     browser.show(model, tmp_path)
     program = model.program
-    reference = Reference(program, [("label", None), ("rule", None)])
+    reference = Reference(program.body, [("label", None), ("rule", None)])
     rows = probe_rows(reference.body, budget=4000).rows
     names = [feature.name for feature in program.body.features]
     tried = [dict(zip(names, row, strict=True)) for row in rows]
-    expected = [reference.answer(reference.cell(row)) for row in rows]
+    expected = list(reference.judge(rows))
     assert browser.answers(tried) == [answer for answer, _ in expected]
     assert browser.answers(tried, "decide") == [rule for _, rule in expected]
     assert browser.complaints() == []

@@ -76,5 +76,8 @@ def test_overrides_include_built_in_templates(tmp_path: Path) -> None:
     target = read_target("sql")
     assert render(target, Strings(["a", "b"]), str(tmp_path)) == "ab"
     own.unlink()
-    with pytest.raises(TargetError, match=r"query\.sql\.jinja, line 3: 'header' is"):
+    with pytest.raises(TargetError, match=r"query\.sql\.jinja, line 3: 'has_hea"):
+        render(target, Strings(["a", "b"]), str(tmp_path))
+    own.write_text("{{ footer }}")
+    with pytest.raises(TargetError, match=r"query\.sql\.jinja, line 1: 'footer' is"):
         render(target, Strings(["a", "b"]), str(tmp_path))

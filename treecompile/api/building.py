@@ -43,7 +43,7 @@ from treecompile.pictures.draw import compact
 from treecompile.rules.language.document import holds_model
 from treecompile.tables.options import DataOptions
 from treecompile.verify import verification
-from treecompile.verify.cells import BUDGET
+from treecompile.verify.rows import BUDGET
 from treecompile.verify.verification import Report
 
 FILES = ("model.json", "predict.py", "predict.sql", "RULES.md", "review.html")

@@ -56,9 +56,8 @@ from treecompile.regions.boxes import STEPS
 from treecompile.rules import pruning
 from treecompile.rules.pruning import C45RULES, VALIDATION
 from treecompile.tables.options import ReadOptions
-from treecompile.verify.cells import BUDGET
-from treecompile.verify.edges import edge_rows
-from treecompile.verify.verification import Report, verify
+from treecompile.verify.rows import BUDGET
+from treecompile.verify.verification import Report, edge_rows, verify
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -301,9 +300,10 @@ class Model:
     def verify(self, text: str, engine: str = "", **options: Any) -> Report:
         """Run the text of an artefact on its engine, and compare it with this model.
 
-        The engine is the one that the artefact was made for, unless `engine` names
-        another. The options are those of `treecompile verify`: `url`, `columns`,
-        `output`, `label`, `budget`, `seed` and `timeout`.
+        `as_emitted` of the report says whether it is the text that the model gives. The
+        engine is the one that the artefact was made for, unless `engine` names another.
+        The options are those of `treecompile verify`: `url`, `columns`, `output`,
+        `label`, `budget`, `seed` and `timeout`.
         """
         return verify(self.any_program, text, engine, **options)
 

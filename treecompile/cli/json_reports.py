@@ -259,7 +259,9 @@ def verified(name: str, report: Report) -> Json:
     """The result of `verify`, for one artefact."""
     return {
         "artefact": name,
-        "engine": report.engine,
+        "as_emitted": report.as_emitted,
+        "of_another_model": report.of_another_model,
+        "engine": report.engine or None,
         "passed": report.passed,
         "rows": report.rows,
         "complete": report.complete,
