@@ -52,7 +52,8 @@ MARKDOWN.validateLink = lambda url: (  # type: ignore[method-assign]
 
 def document(program: Program) -> str:
     source = CompilerInput(program, SHA256, "1.2.3", read_target("markdown"))
-    return render(source.target, lower(source, EmitOptions()))
+    head = f"treecompile 1.2.3, markdown, model {SHA256}"
+    return render(source.target, lower(source, EmitOptions()), header=head)
 
 
 # ---------------------------------------------------------------- programs
@@ -253,7 +254,7 @@ def test_tree_of_categories() -> None:
         " outlook. It was learned with ID3 and is shown as 3 rules: exactly one rule"
         " applies to every case."
     ) in text
-    assert f"`{SHA256}`, written by treecompile 1.2.3" in text
+    assert f"`treecompile 1.2.3, markdown, model {SHA256}`" in text
     assert "learned from golf.csv, 14 rows. Options: max_depth = 3." in text
     assert (
         "right in 12 of 14 cases: accuracy 85.7 %. Always answering yes, the most"

@@ -38,7 +38,7 @@ MOST_ARTEFACT = 1 << 28  # bytes
 @value(
     "--to target",
     "TARGET",
-    "python, javascript, sql, markdown, html, rules, or the folder of your own"
+    "python, javascript, sql, markdown, html, svg, rules, or the folder of your own"
     " target: ./FOLDER.",
     required=True,
     group=COMMON,
@@ -169,7 +169,9 @@ def verify(
 ) -> None:
     """Prove an artefact equal to the model, on the engine where it will run.
 
-    The exit code is 1 if they differ on any row, or if the artefact does not run.
+    First its text is compared with what the model gives: as emitted, or edited since.
+    Then it is run. The exit code is 1 if an answer differs, or if it does not run; for
+    a document, which cannot run, if its text differs.
 
     A Python or JavaScript artefact is executed: verify only code that you would run.
     SQL can only read the test rows, as far as the engine allows.

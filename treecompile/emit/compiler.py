@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from treecompile import __version__
-from treecompile.emit.html import lower as html
+from treecompile.emit import header, html, svg
 from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.languages import lower_language
 from treecompile.emit.lowering import (
@@ -41,6 +41,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "sql": sql.lower,
     "markdown": markdown.lower,
     HTML: html.lower,
+    "svg": svg.lower,
     "rules": lower_rules,
     "language": lower_language,
 }
@@ -84,7 +85,8 @@ def emit(
         else:
             source = CompilerInput(program, identity, __version__, description)
             lowered = lower(source, options)
-        text = render(description, lowered, options.templates)
+        head = header.written(identity, target, options)
+        text = render(description, lowered, options.templates, head)
     if 0 < description.longest < len(text):
         raise TargetError(
             f"the text has {len(text):,} characters, and what reads it takes at most"
@@ -93,7 +95,7 @@ def emit(
     files = {description.file: text} if description.file else {}
     for name in description.beside:
         other = replace(description, template=f"{name}.jinja")
-        files[name] = render(other, lowered, options.templates)
+        files[name] = render(other, lowered, options.templates, head)
     return Artefact(text, description.suffix, lowered.warnings, lowered.beside, files)
 
 

@@ -2,8 +2,8 @@
 
 The folder's target.toml says how the language writes tests, values and names (see
 `spelling`). The template walks the lines of the decision, and for a forest the trees.
-The variables of a template are the fields of `LanguageText`, and it has the filters
-`literal`, `single` (a number of 32 bits) and `comment` (text that ends no comment).
+The variables of a template are `header` and the fields of `LanguageText`. Its filters
+are `literal`, `single` (a number of 32 bits) and `comment` (text that ends no comment).
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-from treecompile.emit import header
 from treecompile.emit.explanations import Explanations
 from treecompile.emit.lower import Arm, lower
 from treecompile.emit.lowering import CompilerInput, ForestInput, Lowered
@@ -96,7 +95,6 @@ class ForestText:
 class LanguageText:
     """The variables of a template."""
 
-    header: str  # "treecompile 0.1.0, ./c, model 52dce5...", for the first comment
     version: str
     sha256: str
     target: str  # the predicted column, unescaped: use a filter
@@ -111,7 +109,6 @@ class LanguageText:
 
 def text_of(
     source: CompilerInput | ForestInput,
-    options: EmitOptions,
     spelling: Spelling,
     taken: Iterable[str] = (),
 ) -> LanguageText:
@@ -130,7 +127,6 @@ def text_of(
         functions = writer.functions(arms, answers)
     kind = type_of_labels(body.labels) if body.labels else ir.ValueType.FLOAT
     return LanguageText(
-        header=header.written(source.sha256, source.target.name, options),
         version=source.version,
         sha256=source.sha256,
         target=program.target,
@@ -148,7 +144,7 @@ def lower_language(
     source: CompilerInput | ForestInput, options: EmitOptions
 ) -> Lowered:
     spelling = Spelling(source.target)
-    return Lowered(text_of(source, options, spelling), filters=filters(spelling))
+    return Lowered(text_of(source, spelling), filters=filters(spelling))
 
 
 def filters(spelling: Spelling) -> Mapping[str, Callable[..., str]]:

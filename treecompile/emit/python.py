@@ -94,7 +94,7 @@ def lower_python(source: CompilerInput | ForestInput, options: EmitOptions) -> L
     if isinstance(program.body, ir.Forest):
         taken.update(f"m{place}" for place in range(len(program.body.start)))
         taken.update(f"tree_{place}" for place in range(len(program.body.members)))
-    text = text_of(source, options, spelling, taken)
+    text = text_of(source, spelling, taken)
     helpers = list(converters(column.kind for column in text.columns))
     body, row = program.body, example_row(program)
     module = PythonText(

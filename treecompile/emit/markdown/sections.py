@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from treecompile.emit.markdown import md
 from treecompile.emit.markdown.survey import RuleSurvey
+from treecompile.emit.svg import compact
 from treecompile.emit.targets import ByType
 from treecompile.model import ir, words
 from treecompile.model.evidence import MEASURED, Evidence
 from treecompile.model.paths import leaf_count, rule_ids
 from treecompile.model.semantics import required_features
 from treecompile.model.words import Rounding, rounded
-from treecompile.pictures.draw import compact
 from treecompile.rules.language.document import INFO
 from treecompile.rules.language.evidence import ALGORITHM
 
