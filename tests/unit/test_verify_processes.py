@@ -79,7 +79,7 @@ def test_a_comment_at_the_end_does_not_hide_the_table() -> None:
 
 
 def test_an_artefact_of_another_model_has_too_many_constants() -> None:
-    text = f"CASE {' '.join(f'WHEN `x` = {n} THEN 1' for n in range(10_001))} END"
+    text = f"CASE {' '.join(f'WHEN `x` = {n} then 1' for n in range(10_001))} END"
     assert "numbers and texts are not the model's" in tried(text, "sqlite").refused
 
 
@@ -89,7 +89,7 @@ def test_a_lone_surrogate_is_named() -> None:
 
 
 def test_rules_without_features_can_be_verified() -> None:
-    program = loads("TARGET y IN {a, b} OTHERWISE b")
+    program = loads("predict y: a, b otherwise b")
     report = verify(program, emit(program, "python").text)
     assert report.passed, report
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from treecompile import __version__
-from treecompile.emit import code
+from treecompile.emit import code, document, forest_document
 from treecompile.emit.html import lower as html
 from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.lowering import (
@@ -18,8 +18,6 @@ from treecompile.emit.lowering import (
     Lowered,
     lower_rules,
 )
-from treecompile.emit.markdown import forest as markdown_forest
-from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.python import forest as python_forest
 from treecompile.emit.python import lower as python
@@ -40,7 +38,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "python": python.lower,
     "javascript": javascript.lower,
     "sql": sql.lower,
-    "markdown": markdown.lower,
+    "markdown": document.lower,
     HTML: html.lower,
     "rules": lower_rules,
     "code": code.lower,
@@ -48,7 +46,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
 FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
     "python": python_forest.lower,
     "sql": sql_forest.lower,
-    "markdown": markdown_forest.lower,
+    "markdown": forest_document.lower,
 }
 
 

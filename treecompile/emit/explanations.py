@@ -29,29 +29,25 @@ def identity(source: CompilerInput, rules: int) -> dict[str, str | int]:
     return known
 
 
-def sentences(
-    program: ir.Program, decided: Mapping[int, ir.Rule], evidence: Mapping[str, str]
-) -> dict[str, str]:
-    """Return what `explain` says about each rule; empty if there are too many rules.
-
-    `evidence` comes from `words.evidence_by_id`.
-    """
-    body = program.body
+def sentences(program: ir.Program, decided: Mapping[int, ir.Rule]) -> dict[str, str]:
+    """Return what `explain` says about each rule; empty if there are too many rules."""
+    body, counts = program.body, words.counts_by_id(program)
     if isinstance(body, ir.Tree) and len(decided) > SENTENCES:
         return {}
     rules = apply_rule_passes(extract(body))
     said = {
-        rule.id: words.sentence(rule, rules, program.target, evidence[rule.id])
+        rule.id: words.sentence(rule, rules.features, counts[rule.id])
         for rule in (*rules.rules, rules.default)
     }
     return {rule.id: said[rule.id] for rule in decided.values() if rule.id in said}
 
 
 def conclusions(
-    program: ir.Program, decided: Mapping[int, ir.Rule], evidence: Mapping[str, str]
+    program: ir.Program, decided: Mapping[int, ir.Rule]
 ) -> dict[str, tuple[int, str]]:
     """Return, for each rule, its leaf and what it says."""
+    counts = words.counts_by_id(program)
     return {
-        rule.id: (position, words.conclusion(rule, program.target, evidence[rule.id]))
+        rule.id: (position, words.conclusion(rule, counts[rule.id]))
         for position, rule in decided.items()
     }

@@ -26,11 +26,8 @@ def show(program: ir.Program, paint: Paint = plain, *, stats: bool = False) -> s
     body = program.body
     if isinstance(body, ir.RuleSet):
         rules = (*body.rules, body.default)
-        said = words.evidence_by_id(program)
-        lines = [
-            _rule_line(rule, body, program.target, said[rule.id], paint)
-            for rule in rules
-        ]
+        said = words.counts_by_id(program)
+        lines = [_rule_line(rule, body, said[rule.id], paint) for rule in rules]
     else:
         lines = list(_tree_lines(program, body, paint, stats=stats))
     return "\n".join(lines)
@@ -40,11 +37,9 @@ def _code(label: ir.Label, labels: tuple[ir.Label, ...]) -> int:
     return labels.index(label) if labels else 0
 
 
-def _rule_line(
-    rule: ir.Rule, rules: ir.RuleSet, target: str, said: str, paint: Paint
-) -> str:
-    end = words.conclusion(rule, target, said)
-    before = words.sentence(rule, rules, target, said).removesuffix(end)
+def _rule_line(rule: ir.Rule, rules: ir.RuleSet, said: str, paint: Paint) -> str:
+    end = words.conclusion(rule, said)
+    before = words.sentence(rule, rules.features, said).removesuffix(end)
     return f"{before}{paint(end, _code(rule.value, rules.labels))}"
 
 

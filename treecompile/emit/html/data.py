@@ -122,7 +122,7 @@ def _apart(
     group: Sequence[ir.Condition], feature: ir.Feature, figure: words.Figure
 ) -> tuple[str, list[str]]:
     """Separate the tests of a feature from the unseen or missing values they accept."""
-    text = words.phrase(group, feature, words.with_symbols, figure)
+    text = words.phrase(group, feature, figure, words.SYMBOLS)
     for marks, also in ALSO.items():
         if text.endswith(marks):
             return text.removesuffix(marks), also
@@ -168,7 +168,7 @@ def nodes(program: ir.Program, places: Mapping[str, int]) -> list[Json]:
             own["children"] = [branch.then for branch in node.branches]
             for branch in node.branches:
                 text, also = _apart([branch.when], feature, figure)
-                test = text.removeprefix(f"{words.name(feature.name)} ")
+                test = text.removeprefix(f"{words.word(feature.name)} ")
                 made[branch.then] = {
                     "parent": position,
                     "test": " · ".join((test, *also)),

@@ -74,7 +74,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     code = DecisionScript(body, figures)
     decided = outcomes(body)
     decision, *others = code.functions()
-    said = sentences(program, decided, figures)
+    said = sentences(program, decided)
     types = {f.name: javascript_string(TYPE_NAMES.of(f.type)) for f in used}
     module = JavaScriptModule(
         head=_head(source, len(decided)),
@@ -187,7 +187,7 @@ def _ends(
 ) -> list[str]:
     """Write the leaf of each rule, and what the rule says."""
     lines = []
-    for rule, (position, said) in conclusions(program, decided, figures).items():
+    for rule, (position, said) in conclusions(program, decided).items():
         items = (str(position), javascript_string(said))
         lines += block(f"  {key(rule)}: [", items, "],", 2)
     return lines

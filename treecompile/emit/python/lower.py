@@ -91,7 +91,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     code = DecisionCode(body, helpers.names, figures)
     decided = outcomes(body)
     decision, *others = code.functions()
-    said = sentences(program, decided, figures)
+    said = sentences(program, decided)
     model = {
         key: python_literal(value)
         for key, value in identity(source, len(decided)).items()
@@ -196,7 +196,7 @@ def _ends(
 ) -> list[str]:
     """Write the leaf of each rule, and what the rule says."""
     lines = []
-    for rule, (position, said) in conclusions(program, decided, figures).items():
+    for rule, (position, said) in conclusions(program, decided).items():
         items = (str(position), python_string(said))
         lines += collection(f'    "{rule}": (', items, "),", 4)
     return lines

@@ -21,9 +21,9 @@ FEATURES = {"sky": "str", "heat": "number"}
 CLASSES = ("no", "yes")
 PROBABILITIES = {"R1": (0.25, 0.75), "R2": (1.0, 0.0), "R3": (1 / 6, 5 / 6)}
 RULES = {
-    "R1": "R1: if sky = clear and heat <= 20 then play = yes (3 of 4 cases)",
-    "R2": "R2: if sky = clear and heat > 20 then play = no (2 of 2 cases)",
-    "R3": "R3: if sky = grey (or any other, or missing) then play = yes (5 of 6 cases)",
+    "R1": "R1: if sky = clear and heat <= 20 then yes [3 of 4]",
+    "R2": "R2: if sky = clear and heat > 20 then no [2 of 2]",
+    "R3": "R3: if sky = grey (or any other, or missing) then yes [5 of 6]",
 }
 STEPS = (
     (0, ""),
@@ -33,9 +33,9 @@ STEPS = (
     (1, "heat > 20"),
 )
 ENDS = {
-    "R1": (3, "play = yes (3 of 4 cases)"),
-    "R2": (4, "play = no (2 of 2 cases)"),
-    "R3": (2, "play = yes (5 of 6 cases)"),
+    "R1": (3, "yes [3 of 4]"),
+    "R2": (4, "no [2 of 2]"),
+    "R3": (2, "yes [5 of 6]"),
 }
 
 
