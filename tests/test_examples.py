@@ -54,7 +54,6 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.library
-@pytest.mark.library
 def test_the_model_of_lightgbm_has_its_margins_and_labels() -> None:
     import lightgbm
 

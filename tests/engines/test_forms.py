@@ -20,7 +20,7 @@ from treecompile.engines.addresses import ENGINES as ALL_ENGINES
 from treecompile.model.errors import EngineError
 from treecompile.model.ir import Condition, Feature, Kind, Op, Program, ValueType
 from treecompile.verify.execution import run_sql
-from treecompile.verify.statements import RefusedError
+from treecompile.verify.processes import RefusedError
 from treecompile.verify.verification import verify
 
 ENGINES = [name for name in DATABASES if name in ALL_ENGINES]

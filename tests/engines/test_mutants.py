@@ -68,7 +68,7 @@ from treecompile.model.semantics import (
 from treecompile.rules.extract import extract
 from treecompile.verify.execution import can_hold, run_sql
 from treecompile.verify.node_process import run_node
-from treecompile.verify.statements import RefusedError
+from treecompile.verify.processes import RefusedError
 from treecompile.verify.verification import same, verify
 
 # ---------------------------------------------------------------- models

@@ -386,11 +386,12 @@ def check_pipelines(final: str, seeds: range) -> int:
                 made = FINAL[final][0 if is_class else 1](random_state=seed)
                 size = "max_iter" if final == "histograms" else "n_estimators"
                 made.set_params(**{size: 12, "max_depth": 4})
-                steps = [*case.pipeline.steps[:-1], ("forest", made)]
-                pipeline = Pipeline(steps).fit(case.X, case.y)
+                pipeline = Pipeline([*case.pipeline.steps[:-1], ("forest", made)])
+                pipeline.fit(case.X, case.y)
+            except (ValueError, TypeError):
+                continue  # missing values for a Binarizer, sparse data for histograms
+            try:
                 forest = imported(pipeline)
-            except ValueError:
-                continue  # for instance, missing values that a Binarizer refuses
             except DataError as error:
                 if "is not monotone near" not in str(error):
                     raise

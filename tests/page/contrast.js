@@ -14,7 +14,7 @@ const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 while (walk.nextNode()) {
   const node = walk.currentNode.parentElement;
   if (!walk.currentNode.data.trim() || !node.checkVisibility() || node.closest("script, style, title, .skip")) continue;
-  const box = node.closest("svg") && node.parentElement.querySelector(":scope > .box");
+  const box = node.closest(".nodes > g")?.querySelector("rect");
   const back = box ? parsed(getComputedStyle(box).fill) : backOf(node.closest("svg")?.parentElement ?? node);
   const ink = node.closest("svg") ? getComputedStyle(node).fill : getComputedStyle(node).color;
   const [one, other] = [luminance(over(parsed(ink), back)), luminance(back)];

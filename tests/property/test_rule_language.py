@@ -28,7 +28,7 @@ from treecompile.rules.extract import extract, flatten
 from treecompile.rules.language.document import loads
 from treecompile.rules.language.printer import print_rules
 from treecompile.rules.passes.merge import merge
-from treecompile.verify.cells import probe_rows
+from treecompile.verify.rows import probe_rows
 
 SEEDS = st.integers(0, 2**32)
 

@@ -19,7 +19,7 @@ from tests.support.samples import ROOT
 from treecompile.api.building import Built
 from treecompile.api.explanation import Explanation
 from treecompile.inspect.check import Check, Finding
-from treecompile.inspect.differences import Diff, Difference
+from treecompile.inspect.diff import Diff, Difference
 from treecompile.learning.cross_validation import CrossValidation, Fold
 from treecompile.learning.pruning import PruningStep
 from treecompile.measure.quality import Evaluation, RuleQuality

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from base64 import b64decode
-from collections.abc import Iterable, Mapping
-from math import isfinite, isnan
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,19 +39,19 @@ READY = "return document.documentElement.dataset.ready === 'true'"
 INTO_VIEW = """
 arguments[0].scrollIntoView({ block: "center", behavior: "instant" });
 const { top, bottom } = arguments[0].getBoundingClientRect();
-const bar = document.querySelector('nav').getBoundingClientRect().bottom;
 const stays = Math.abs(top - globalThis.latest) < 1;
 globalThis.latest = top;
-return stays && top >= bar && bottom <= innerHeight;
+return stays && top >= 0 && bottom <= innerHeight;
 """
-# Values that JSON does not have.
-DECODE = """
-const decode = (value) => value !== null && typeof value === "object"
-  ? ("number" in value ? Number(value.number) : BigInt(value.integer)) : value;
-const encode = (value) => typeof value === "bigint" ? { integer: String(value) }
-  : typeof value === "number" && !Number.isFinite(value) ? { number: String(value) }
-  : value;
-const rowOf = (pairs) => new Map(pairs.map(([name, value]) => [name, decode(value)]));
+# Enters rows in the form, and reads the answer and the rule that the page names.
+ANSWERS = """
+const form = document.querySelector('#row');
+const result = document.querySelector('#result');
+return arguments[0].map((row) => {
+  for (const field of form.elements) field.value = row[field.name];
+  form.dispatchEvent(new Event('input'));
+  return [...result.querySelectorAll('.answer, a')].map((part) => part.textContent);
+});
 """
 
 
@@ -176,32 +174,6 @@ class Browser:
         path.unlink()
         return data
 
-    def pdf(self) -> bytes:
-        printed = self.cdp("Page.printToPDF", paperWidth=8.27, paperHeight=11.69)
-        return b64decode(printed["data"])
-
-    def answers(
-        self, rows: Iterable[Mapping[str, Any]], function: str = "predict"
-    ) -> list[Any]:
-        """What the decision in the page says about rows."""
-        encoded = [[[n, _encoded(v)] for n, v in row.items()] for row in rows]
-        asked = f"arguments[0].map((row) => encode({function}(rowOf(row))))"
-        return [
-            _decoded(each) for each in self.run(f"{DECODE} return {asked}", encoded)
-        ]
-
-
-def _encoded(value: Any) -> Any:
-    if isinstance(value, float):
-        is_plain = isfinite(value) and (value or not str(value).startswith("-"))
-        named = "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
-        return value if is_plain else {"number": named if value else "-0"}
-    if isinstance(value, int) and not isinstance(value, bool):
-        return {"integer": str(value)}
-    return value
-
-
-def _decoded(value: Any) -> Any:
-    if isinstance(value, dict):
-        return float(value["number"]) if "number" in value else int(value["integer"])
-    return value
+    def answers(self, rows: Sequence[Sequence[str]]) -> list[list[str]]:
+        """What the page says to rows, given as what is entered for each column."""
+        return list(self.run(ANSWERS, rows))

@@ -14,7 +14,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import cache
 from itertools import count
 from typing import Any
 
@@ -25,8 +24,8 @@ from tests.support.quick import in_this_process
 from treecompile.engines.addresses import ENGINES
 from treecompile.engines.base import Connection, Engine
 from treecompile.model.ir import Row
-from treecompile.verify import constants, edges
-from treecompile.verify.cells import ProbeRows, probe_rows
+from treecompile.verify import verification
+from treecompile.verify.rows import ProbeRows, probe_rows
 
 MOST_TABLES = 12  # a few for each number type and text type of a database
 
@@ -231,11 +230,8 @@ def kept_engine(engine: Engine) -> Iterator[Engine]:
 def many_mutants(text: str, engine: Engine | None) -> Iterator[Engine | None]:
     """Make `verify` quick on mutants of one artefact, whose text is given."""
     with in_this_process(), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(constants, "emit", lambda *_: Emitted(text))
-        patch.setattr(edges, "probe_rows", remembered(probe_rows))
-        patch.setattr(constants, "in_python", cache(constants.in_python))
-        patch.setattr(constants, "in_javascript", cache(constants.in_javascript))
-        patch.setattr(constants, "in_sql", cache(constants.in_sql))
+        patch.setattr(verification, "emit", lambda *_: Emitted(text))
+        patch.setattr(verification, "probe_rows", remembered(probe_rows))
         if engine is None:
             yield None
             return
@@ -249,7 +245,7 @@ def remembered(search: Callable[..., ProbeRows]) -> Callable[..., ProbeRows]:
     known: dict[str, ProbeRows] = {}
 
     def probe_once(body: Any, *given: Any, answer: Any, **more: Any) -> ProbeRows:
-        key = repr((given, answer.__self__.wanted, more))
+        key = repr((given, answer.__self__, more))
         if key not in known:
             known[key] = search(body, *given, answer=answer, **more)
         return known[key]

@@ -17,7 +17,7 @@ from treecompile.emit.lowering import CompilerInput
 from treecompile.emit.targets import read_target
 from treecompile.model.ir import Program
 from treecompile.verify import node_process
-from treecompile.verify.statements import RefusedError
+from treecompile.verify.processes import RefusedError
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.engine

@@ -12,7 +12,7 @@ import pytest
 
 from treecompile.emit import templates
 from treecompile.verify import python_process
-from treecompile.verify.statements import RefusedError
+from treecompile.verify.processes import RefusedError
 
 
 @contextmanager

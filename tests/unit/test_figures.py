@@ -145,8 +145,12 @@ def in_terminal(text: str) -> Iterator[tuple[str, str]]:
 def in_drawing(text: str) -> Iterator[tuple[str, str]]:
     titles = re.findall(r"<title>(.*?)</title>", text)
     for title in titles:
-        if found := re.match(rf"{ID}: .*\((.*?)\)$", title):
+        if found := re.search(rf", {ID}: (.*)$", title):
             yield found[1], found[2]
+
+
+def on_page(text: str) -> Iterator[tuple[str, str]]:
+    yield from re.findall(rf'data-id="{ID}"(?:.|\n)*?class="cases">(.*?)<', text)
 
 
 def shown(model: Model) -> dict[str, list[tuple[str, str]]]:
@@ -159,6 +163,7 @@ def shown(model: Model) -> dict[str, list[tuple[str, str]]]:
         "query": list(in_code(model.emit("sql", form="select", table="t"))),
         "javascript": list(in_code(model.emit("javascript"))),
         "terminal": list(in_terminal(show(program))),
+        "page": list(on_page(model.emit("html"))),
         **({"drawing": list(in_drawing(model.draw()))} if is_tree else {}),
     }
 

@@ -6,28 +6,18 @@ import hashlib
 import json
 import re
 from base64 import b64encode
-from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 
 import treecompile
-from tests.support.node import needs_node
-from tests.support.samples import balanced
-from treecompile.emit.html.lower import lower as lower_html
-from treecompile.emit.html.lower import page_script
-from treecompile.emit.lowering import CompilerInput
-from treecompile.emit.options import EmitOptions
-from treecompile.emit.targets import read_target
+from tests.support.samples import ROOT, TENNIS, balanced
+from treecompile.cli import main
 from treecompile.model.errors import TargetError
-from treecompile.model.evidence import by_id
-
-ROOT = Path(__file__).resolve().parents[2]
-TENNIS = ROOT / "examples" / "tennis" / "tennis.csv"
 
 
 @pytest.fixture(scope="module")
@@ -60,25 +50,21 @@ class PageReader(HTMLParser):
         return ["".join(text) for found, _, text in self.elements if found == tag]
 
 
-def data_of(page: str) -> dict[str, Any]:
-    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)<', page)
-    return dict(json.loads(text))
-
-
 # ---------------------------------------------------------------- the file
 
 
 def test_text_becomes_markup_nowhere() -> None:
-    """Nothing on the page parses a text as HTML, evaluates or loads one."""
+    """The script parses no text as HTML, evaluates none and loads nothing."""
     barred = (
         *("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "setHTML"),
         *("DOMParser", "srcdoc", "eval(", "Function(", "import(", "fetch(", "import "),
         *("XMLHttpRequest", "WebSocket", "sendBeacon"),
     )
-    assert [word for word in barred if word in page_script()] == []
+    script = (ROOT / "templates" / "html" / "page.js").read_text(encoding="utf-8")
+    assert [word for word in barred if word in script] == []
 
 
-def test_the_policy_allows_the_scripts_and_the_style_of_the_page(
+def test_the_policy_allows_the_script_and_the_style_of_the_page(
     model: treecompile.Model,
 ) -> None:
     page = PageReader(model.emit("html"))
@@ -90,8 +76,8 @@ def test_the_policy_allows_the_scripts_and_the_style_of_the_page(
     rules = dict(part.strip().split(" ", 1) for part in policy.split(";"))
     assert rules["default-src"] == "'none'"
     assert "unsafe" not in policy
-    _, *scripts = page.texts("script")
-    assert rules["script-src"] == " ".join(map(digest, scripts))
+    _, script = page.texts("script")
+    assert rules["script-src"] == digest(script)
     assert rules["style-src"] == " ".join(map(digest, page.texts("style")))
 
 
@@ -107,76 +93,51 @@ def test_nothing_is_loaded_from_elsewhere(model: treecompile.Model) -> None:
         assert str(attributes.get("href", "#")).startswith("#")
 
 
-# ---------------------------------------------------------------- the data
+def test_the_page_is_small_and_has_the_picture(model: treecompile.Model) -> None:
+    page = model.emit("html")
+    assert model.draw() in page
+    assert len(page.encode()) < 60_000
+    assert model.sha256 in page.splitlines()[1]  # the header
 
 
-def test_the_data_are_those_of_the_model(model: treecompile.Model) -> None:
-    data = data_of(model.emit("html"))
-    assert data["sha256"] == model.sha256
-    known = by_id(model.program)
-    for rule in data["rules"]:
-        assert rule["rows"] == known[rule["id"]].rows
-        assert rule["right"] == known[rule["id"]].right
-    assert [rule["id"] for rule in data["rules"]] == ["R1", "R2", "R3", "R4", "R5"]
-    assert sum(rule["rows"] for rule in data["rules"]) == 14
-
-
-# ---------------------------------------------------------------- limits and options
+def test_the_page_has_every_rule_with_its_evidence(model: treecompile.Model) -> None:
+    text = re.sub(r"<[^>]*>|\s+", " ", model.emit("html"))
+    for rule in ("R1 play = yes", "R2 play = no", "R5 play = yes", "4 of 4 cases"):
+        assert rule in re.sub(" +", " ", text)
 
 
 def test_too_many_rules_are_refused_with_what_to_do() -> None:
-    source = CompilerInput(balanced(13), "", "", read_target("html"))
     with pytest.raises(TargetError, match=r"8,192 rules are too many .* to=markdown"):
-        lower_html(source, EmitOptions())
+        treecompile.Model(balanced(13)).emit("html")
 
 
-def test_the_title_is_text(tmp_path: Path) -> None:
-    path = tmp_path / "data.csv"
-    path.write_text("a,</title><b>\n" + "1,x\n2,y\n" * 5)
-    page = treecompile.learn(path, target="</title><b>").emit("html")
-    assert not PageReader(page).texts("b")
-    (title,) = PageReader(page).texts("title")
-    assert unescape(title) == 'Rules for predicting "</title><b>"'
+def test_the_title_is_text() -> None:
+    frame = pd.DataFrame({"a": [1, 2] * 5, "</title><b>": ["x", "y"] * 5})
+    page = PageReader(treecompile.learn(frame, target="</title><b>").emit("html"))
+    assert not page.texts("b")
+    assert page.texts("title")[0] == 'Rules for predicting "</title><b>"'
+
+
+def test_infinite_numbers_are_json() -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0, np.inf, -np.inf] * 5, "y": list("abab") * 5})
+    model = treecompile.learn(frame, target="y", algorithm="cart", prune="none")
+    data, _ = PageReader(model.emit("html")).texts("script")
+    assert json.loads(data, parse_constant=pytest.fail)["nodes"]
 
 
 # ---------------------------------------------------------------- verify
 
-PENGUINS = ROOT / "examples" / "penguins" / "penguins.csv"
 
-
-@needs_node
-@pytest.mark.parametrize("how", ["tree", "rules", "numbers"])
-def test_the_decision_of_a_page_is_verified(how: str) -> None:
-    target = "body_mass_g" if how == "numbers" else "species"
-    model = treecompile.learn(PENGUINS, target=target, na_value="NA", max_depth=3)
-    model = model.rules() if how == "rules" else model
-    report = model.verify(model.emit("html"), budget=2000)
-    assert report.engine == "node"
-    assert report.passed, report
-
-
-@needs_node
-def test_a_page_that_decides_otherwise_is_found_out() -> None:
-    model = treecompile.learn(PENGUINS, target="species", na_value="NA", max_depth=2)
-    page = model.emit("html")
-    head, decision, rest = page.partition("function answer(")
-    wrong = re.sub(r"(?<= > )[0-9.]+", "1", rest, count=1)
-    changed = head + decision + wrong
-    report = model.verify(changed, budget=2000)
-    assert report.mismatches
-
-
-@needs_node
-def test_a_page_with_another_script_is_refused(model: treecompile.Model) -> None:
-    page = model.emit("html")
-    more = page.replace("</body>", "<script>predict = () => 'no';</script></body>")
-    assert "not a review page" in model.verify(more).refused
-    other = page.replace('"use strict";', '"use strict"; predict = null;')
-    assert "its script is not the one" in model.verify(other).refused
-
-
-def test_infinite_numbers_are_no_range() -> None:
-    frame = pd.DataFrame({"x": [1.0, 2.0, np.inf, -np.inf] * 5, "y": list("abab") * 5})
-    model = treecompile.learn(frame, target="y", algorithm="cart", prune="none")
-    text = model.emit("html")
-    assert "Infinity" not in text.split("application/json")[1].split("</script>")[0]
+@pytest.mark.parametrize("name", ["tennis", "penguins"])
+def test_a_page_is_verified_by_its_bytes(name: str, tmp_path: Path) -> None:
+    out = ROOT / "examples" / name / "out"
+    page = (out / "review.html").read_text(encoding="utf-8")
+    model = treecompile.load(out / "model.json")
+    assert model.verify(page).passed
+    edited = page.replace("R1", "R2", 1)
+    assert "not the page of this model" in model.verify(edited).refused
+    path = tmp_path / "review.html"
+    path.write_text(edited, encoding="utf-8")
+    result = CliRunner().invoke(main, ["verify", str(out / "model.json"), str(path)])
+    assert result.exit_code == 1
+    assert "NOT verified" in result.stderr

@@ -49,7 +49,8 @@ MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 
 def document(program: Program) -> str:
     source = CompilerInput(program, SHA256, "1.2.3", read_target("markdown"))
-    return render(source.target, lower(source, EmitOptions()).strings)
+    head = f"treecompile 1.2.3, markdown, model {SHA256}"
+    return render(source.target, lower(source, EmitOptions()).strings, header=head)
 
 
 # ---------------------------------------------------------------- programs
@@ -271,10 +272,11 @@ def test_tree_of_categories() -> None:
     assert evidence[3] == ["R3 yes", "0 (0.0 %)", "", "", ""]
     assert columns[1] == ["outlook", "sunny, cloudy, rainy", "1", "VARCHAR"]
     assert "Not used: windy." in text
-    assert text.splitlines()[-2:] == [
+    assert text.splitlines()[-4:] == [
         "---",
-        f"Model `{SHA256}`, treecompile 1.2.3. Owner: ____ Intended use: ____"
-        " Approved by, on: ____",
+        "Owner: ____ Intended use: ____ Approved by, on: ____",
+        "",
+        f"`treecompile 1.2.3, markdown, model {SHA256}`",
     ]
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.commands import good, run
 from tests.support.forests import random_forest
 from treecompile.inspect.importance import importances
-from treecompile.inspect.show_forest import show_forest, show_tree
+from treecompile.inspect.show import show_forest, show_tree
 from treecompile.model import ir
 from treecompile.model.file import dumps
 from treecompile.model.forests import LeafNode, SplitNode, member
@@ -54,9 +54,9 @@ play, by XGBoost binary:logistic: 2 trees, 4 leaves, depth 2
   3. The probability of yes is 1 / (1 + exp(-margin)). That of no is the rest up to 1.
   4. The answer is yes if the margin is above 0, and no otherwise.
 
-importance of the features, as shares of the gain of all splits:
-  x       0.7500  ████████████████████████
-  colour  0.2500  ████████
+importance of the features, which sum to 1:
+  x       0.7500
+  colour  0.2500
 not used: spare
 """
 TREE = """\

@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 
 from tests.support.samples import chain, every_type, stump
+from treecompile.emit import header
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql.outputs import asked_outputs
 from treecompile.model.errors import OptionError
+from treecompile.model.file.write import sha256
 from treecompile.model.ir import (
     Condition,
     Feature,
@@ -31,9 +34,10 @@ def test_the_first_line_names_dialect_outputs_and_model() -> None:
         dialect="duckdb", form="select", table="t", output="rule, probability, label"
     )
     first = emit(every_type(), "sql", options).text.splitlines()[0]
-    assert ", dialect duckdb, output rule, probability, label, model " in first
-    of_one = EmitOptions(output="probability", label="code")
-    assert ", output probability 2, model " in emit(every_type(), "sql", of_one).text
+    found = header.read(first)
+    assert found is not None
+    assert (found.target, found.sha256) == ("sql", sha256(every_type()))
+    assert EmitOptions(**found.options) == options
     assert (
         "treecompile" not in emit(every_type(), "sql", EmitOptions(comments=False)).text
     )
@@ -142,4 +146,5 @@ def test_the_probability_of_a_label_by_its_text(labels: tuple[Label, ...]) -> No
     for place, label in enumerate(labels):
         text = shown.get(label, str(label))  # type: ignore[call-overload]
         options = EmitOptions(output="probability", label=text)
-        assert f", output probability {place}, " in emit(made, "sql", options).text
+        asked = asked_outputs(made.body, options)
+        assert [each.label for each in asked] == [place]

@@ -76,5 +76,7 @@ def test_overrides_include_built_in_templates(tmp_path: Path) -> None:
     target = read_target("sql")
     assert render(target, Strings(["a", "b"]), str(tmp_path)) == "ab"
     own.unlink()
-    with pytest.raises(TargetError, match=r"query\.sql\.jinja, line 1: 'header' is"):
+    assert render(target, Strings(["a", "b"]), str(tmp_path)) == "a\nb\n"
+    own.write_text("{{ footer }}")
+    with pytest.raises(TargetError, match=r"query\.sql\.jinja, line 1: 'footer' is"):
         render(target, Strings(["a", "b"]), str(tmp_path))

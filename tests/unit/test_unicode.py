@@ -18,6 +18,7 @@ import treecompile
 from tests.support.samples import module_of
 from treecompile.cli import main
 from treecompile.emit.compiler import emit
+from treecompile.emit.svg import draw
 from treecompile.inspect.show import show
 from treecompile.model.errors import (
     DataError,
@@ -41,7 +42,6 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.semantics import negate
-from treecompile.pictures.draw import draw
 from treecompile.tables.read import read_table
 
 HALF = "\ud800"

@@ -2,89 +2,22 @@
 
 from __future__ import annotations
 
-import random
-from math import nextafter
+from dataclasses import replace
+from typing import Any
 
 import pandas as pd
 import pytest
 
 import treecompile
-from tests.support.random_models import random_tree
-from tests.support.samples import TENNIS, every_type, numeric
+from tests.support.samples import TENNIS, numeric
+from treecompile import __version__
+from treecompile.cli import json_reports
 from treecompile.cli.reports import verification
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.model.errors import EngineError, OptionError, TreecompileError
-from treecompile.model.ir import Program, Tree, ValueType
-from treecompile.model.paths import rule_ids
-from treecompile.model.semantics import decider
-from treecompile.regions.region import intersect
-from treecompile.rules.extract import extract
-from treecompile.verify.cells import probe_rows
+from treecompile.model.ir import Program
 from treecompile.verify.verification import verify
-
-# ---------------------------------------------------------------- cells
-
-
-def reachable(tree: Tree) -> set[str]:
-    """The leaves on whose path no two conditions contradict each other."""
-    found = set()
-    for rule in extract(tree).rules:
-        by_feature = [
-            [c for c in rule.conditions if c.feature == position]
-            for position in range(len(tree.features))
-        ]
-        merged = map(intersect, by_feature, tree.features)
-        if all(bounds is not None for bounds in merged):
-            found.add(rule.id)
-    return found
-
-
-def entered(tree: Tree, budget: int) -> tuple[set[str], bool]:
-    """The leaves that the rows of a trial reach, and whether it is complete."""
-    tried = probe_rows(tree, budget=budget)
-    ids = rule_ids(tree)
-    return {ids[decider(tree, row)] for row in tried.rows}, tried.complete
-
-
-def test_the_rows_enter_every_leaf_that_can_be_entered() -> None:
-    complete = walked = 0
-    for seed in range(60):
-        tree = random_tree(random.Random(seed), splits=6)
-        for budget in (20_000, 500):
-            found, whole = entered(tree, budget)
-            assert found == reachable(tree), (seed, budget)
-            complete += whole
-            walked += not whole
-    assert complete >= 20
-    assert walked >= 20
-
-
-def test_the_rows_are_the_same_for_the_same_seed_and_within_the_budget() -> None:
-    body = every_type().body
-    first, again = (probe_rows(body, budget=60, seed=1) for _ in range(2))
-    assert repr(first) == repr(again)
-    assert repr(first) != repr(probe_rows(body, budget=60, seed=2))
-    assert len(first.rows) <= 60
-    assert not first.complete
-
-
-def test_a_complete_trial_stands_on_every_edge() -> None:
-    rows = probe_rows(every_type().body).rows
-    edges = (
-        {2.5, nextafter(2.5, 0), nextafter(2.5, 9), float("inf"), -float("inf"), None},
-        {"a", "b", "z", "A", "a ", None},
-        {1, 2, 9, None},
-        {False, True, None},
-        {"low", "mid", "high", None},
-    )
-    for position, feature in enumerate(every_type().body.features):
-        tried = {row[position] for row in rows}
-        assert edges[position] <= tried
-        if feature.type in (ValueType.STR, ValueType.INT):
-            unseen = tried - {*feature.categories, None}
-            assert unseen, feature.name
-
 
 # ---------------------------------------------------------------- mutants
 
@@ -296,6 +229,86 @@ def test_an_unknown_engine_is_refused() -> None:
         verify(tennis(), emit(tennis(), "sql").text, "oracel")
 
 
+# ---------------------------------------------------------------- bytes first
+
+# A target, its options, and a piece of its text with another in its place.
+ARTEFACTS: list[tuple[str, dict[str, Any], str, str]] = [
+    ("python", {}, '"high"  #', '"tall"  #'),
+    ("sql", {}, "'high'", "'tall'"),
+    (
+        *("sql", {"dialect": "duckdb", "output": "probability", "label": "mid"}),
+        *("1.0e0", "0.7e0"),
+    ),
+    (
+        *("sql", {"form": "view", "table": 'main."b; */ c"', "output": "label, rule"}),
+        *("'high'", "'tall'"),
+    ),
+    (
+        *("sql", {"form": "dbt", "table": "rows", "columns": {"x": "a=b, */ c"}}),
+        *("'high'", "'tall'"),
+    ),
+    ("sql", {"dialect": "snowflake"}, "'high'", "'tall'"),
+    ("markdown", {}, "mid", "middle"),
+    ("html", {}, "mid", "middle"),
+    ("rules", {}, "mid", "middle"),
+]
+
+
+@pytest.mark.parametrize(("target", "options", "old", "new"), ARTEFACTS)
+def test_an_artefact_is_as_emitted_or_edited_since(
+    target: str, options: dict[str, Any], old: str, new: str
+) -> None:
+    program = numeric()
+    text = emit(program, target, EmitOptions(**options)).text
+    report = verify(program, text, budget=300)
+    assert report.passed, report
+    assert report.as_emitted
+    assert ": as emitted" in report.line()
+    assert json_reports.verified("a", report)["as_emitted"] is True
+    assert old in text
+    edited = verify(program, text.replace(old, new, 1), budget=300)
+    assert not edited.passed
+    assert not edited.as_emitted
+    assert edited.engine == report.engine
+    if report.engine:
+        assert edited.mismatches or edited.refused
+        return
+    number = text[: text.index(old)].count("\n") + 1
+    assert edited.line().startswith("NOT verified: edited since; ")
+    assert edited.refused == f"line {number} is not what the model gives"
+    assert (report.rows, edited.rows) == (0, 0)
+
+
+def test_an_edit_that_changes_no_answer_passes() -> None:
+    text = emit(numeric(), "sql").text
+    report = verify(numeric(), text.replace("CASE", "CASE /* by hand */", 1))
+    assert report.passed
+    assert report.as_emitted is False
+    assert report.line("a.sql").startswith("verified a.sql on sqlite: edited since; ")
+
+
+def test_an_artefact_of_another_model_runs_if_it_can() -> None:
+    """Another target, but the same answers; then another number of labels."""
+    other = replace(numeric(), target="other")
+    for target in ("sql", "markdown"):
+        report = verify(numeric(), emit(other, target).text)
+        assert report.of_another_model
+        assert "of another model; " in report.line()
+        assert report.passed == (target == "sql")
+    text = emit(numeric(), "sql", EmitOptions(output="probability", label="mid")).text
+    with pytest.raises(EngineError, match="of another model: label='mid' is not a"):
+        verify(tennis(), text)
+
+
+def test_an_artefact_of_another_version_is_not_called_edited() -> None:
+    for target in ("sql", "rules"):
+        text = emit(numeric(), target).text.replace(f" {__version__},", " 0.0.7,", 1)
+        report = verify(numeric(), text)
+        assert report.as_emitted is None
+        assert report.passed == (target == "sql")
+    assert "written by treecompile 0.0.7: emit it again" in report.line()
+
+
 # ---------------------------------------------------------------- without comments
 
 
@@ -337,6 +350,7 @@ def test_the_columns_of_a_query_say_what_it_gives() -> None:
     [
         ({}, "does not name its engine.*engine, one of python, node, sqlite"),
         ({"engine": "sqlite", "output": "labels"}, "output='labels'.*label, prob"),
+        ({"engine": "oracle"}, "Oracle cannot be run here"),
         ({"engine": "sqlite", "label": "mid"}, "label needs output=prob"),
         ({"engine": "sqlite", "output": "probability", "label": "x"}, "not a label"),
         ({"engine": "python", "output": "rule"}, "output is for SQL"),

@@ -1,150 +1,109 @@
-"""The runs of `verify`: which rows and columns an artefact meets, and the counts."""
+"""The runs of `verify`: whatever an artefact does, the result is a report, in time."""
 
 from __future__ import annotations
 
 import os
+import re
 import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.samples import (
-    TEXT,
-    balanced,
-    chain,
-    every_type,
-    leaf,
-    numeric,
-    stump,
-)
+from tests.support.commands import run
+from tests.support.samples import TEXT, balanced, chain, every_type, numeric, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.engines.addresses import ENGINES
-from treecompile.engines.base import Connection
 from treecompile.engines.sqlite import SQLite
 from treecompile.model.errors import EngineError
-from treecompile.model.ir import Condition, Leaf, Op, Program, Row, Tree
-from treecompile.verify.execution import RowTable, _fill, run_sql
-from treecompile.verify.statements import RefusedError, SqlForm
+from treecompile.model.file.write import dumps
+from treecompile.model.ir import Condition, Op, Program
+from treecompile.rules.language.document import loads
+from treecompile.verify import supervision
+from treecompile.verify.execution import SqlForm, run_sql, sql_form
+from treecompile.verify.processes import RefusedError
+from treecompile.verify.python_process import run_python
+from treecompile.verify.supervision import EndedError, supervised
 from treecompile.verify.verification import Report, verify, verify_supervised
+
+SELECT = "SELECT *, 'low' AS prediction FROM t"
 
 
 def sql(program: Program, **options: str) -> str:
     return emit(program, "sql", EmitOptions(**options)).text  # type: ignore[arg-type]
 
 
-def wrong_everywhere(program: Program, budget: int, seed: int = 0) -> Report:
-    """Its mismatches are all the rows."""
-    report = verify(program, "'nonsense'", "sqlite", budget=budget, seed=seed)
-    assert len(report.mismatches) == report.rows
-    return report
+def tried(text: str, engine: str, timeout: float = 60) -> Report:
+    return verify(numeric(), text, engine, budget=60, timeout=timeout)
 
 
-# ---------------------------------------------------------------- rows
+# ---------------------------------------------------------------- reports
 
 
-def test_the_seed_chooses_the_rows() -> None:
-    first, again, other = (
-        repr(wrong_everywhere(every_type(), 100, seed).mismatches) for seed in (0, 0, 1)
-    )
-    assert first == again
-    assert first != other
-
-
-@pytest.mark.parametrize("budget", [50, 200])
-def test_each_run_keeps_within_the_budget(budget: int) -> None:
-    # Doubles, integers, and two types of text that compare loosely.
-    assert wrong_everywhere(every_type(), budget).rows <= 4 * budget
-    module = emit(every_type(), "python").text
-    assert verify(every_type(), module, budget=budget).rows <= 2 * budget
-
-
-def test_edges_between_equal_answers_do_not_count() -> None:
-    body = every_type().body
-    assert isinstance(body, Tree)
-    nodes = tuple(
-        leaf(body.labels, 0) if isinstance(node, Leaf) else node for node in body.nodes
-    )
-    program = replace(every_type(), body=replace(body, nodes=nodes))
-    label, rule = (
-        verify(program, sql(program, output=output), budget=300)
-        for output in ("label", "rule")
-    )
-    assert label.passed
-    assert rule.passed
-    assert (label.edges, label.covered) == (0, 0)
-    assert rule.edges == rule.covered > 0
-
-
-def test_cells_without_a_row_are_counted() -> None:
-    program = balanced(6)
-    report = verify(program, sql(program), budget=10)
+def test_a_report_counts_what_was_tried() -> None:
+    program = every_type()
+    report = verify(program, sql(program), budget=200)
     assert report.passed
-    assert report.cells == 64
-    assert 0 < report.entered <= 20
+    assert report.engine == "sqlite"
+    assert not report.complete
+    assert report.entered == report.cells == 6
+    assert report.covered == report.edges > 0
+    assert report.rows > 200  # and the runs with other types of columns
+    wrong = verify(program, sql(program).replace("'grade'", "'rest'"), budget=200)
+    assert not wrong.passed
+    assert {(m.expected, m.actual) for m in wrong.mismatches} == {("grade", "rest")}
+    assert list(wrong.mismatches[0].row) == [f.name for f in program.body.features]
+    module = verify(program, emit(program, "python").text, budget=200)
+    assert module.passed
+    assert 100 < module.rows <= 400  # with doubles, and with integers
+    some = verify(balanced(6), sql(balanced(6)), budget=10)
+    assert some.passed
+    assert some.cells == 64
+    assert 0 < some.entered <= 20
 
 
-# ---------------------------------------------------------------- types of columns
+def test_one_wrong_output_of_several_is_a_mismatch() -> None:
+    text = sql(numeric(), form="select", table="t", output="label,rule")
+    report = verify(numeric(), text.replace("'R1'", "'R9'"))
+    assert {m.expected for m in report.mismatches} == {("low", "R1")}
+    assert {m.actual for m in report.mismatches} == {("low", "R9")}
 
 
 def test_a_missing_cast_is_caught() -> None:
     text = "CASE WHEN x <= {} THEN 'low' ELSE 'high' END"
-    program = stump(0.1)
-    assert verify(
-        program, text.format("0.1").replace("x ", "CAST(x AS DOUBLE) "), "duckdb"
-    ).passed
-    report = verify(program, text.format("CAST(0.1 AS FLOAT)"), "duckdb")
-    assert not report.passed
+    right = text.format("0.1").replace("x ", "CAST(x AS DOUBLE) ")
+    assert verify(stump(0.1), right, "duckdb").passed
+    assert not verify(stump(0.1), text.format("CAST(0.1 AS FLOAT)"), "duckdb").passed
     exact = verify(stump(2.0**53), text.format(2**53), "sqlite")
     assert {mismatch.row["x"] for mismatch in exact.mismatches} == {2**53 + 1}
 
 
 def test_a_missing_collation_is_caught() -> None:
     program = chain((TEXT,), (Condition(0, Op.IN, ("a",), False),), ("in", "out"))
-    text = sql(program)
-    assert verify(program, text).passed
-    assert " COLLATE BINARY" in text
-    report = verify(program, text.replace(" COLLATE BINARY", ""))
+    report = verify(program, sql(program).replace(" COLLATE BINARY", ""))
     assert {"A", "a "} <= {mismatch.row["text"] for mismatch in report.mismatches}
-
-
-# ---------------------------------------------------------------- answers
-
-
-def test_one_wrong_output_of_several_is_a_mismatch() -> None:
-    program = numeric()
-    text = sql(program, form="select", table="t", output="label,rule")
-    assert verify(program, text).passed
-    report = verify(program, text.replace("'R1'", "'R9'"))
-    assert {m.expected for m in report.mismatches} == {("low", "R1")}
-    assert {m.actual for m in report.mismatches} == {("low", "R9")}
 
 
 def test_columns_and_table_have_their_names() -> None:
     x, y = numeric().body.features
-    body = replace(
-        numeric().body,
-        features=(replace(x, name="ROW_NUMBER"), replace(y, name="row_number_")),
-    )
-    program = replace(numeric(), body=body)
+    features = (replace(x, name="ROW_NUMBER"), replace(y, name="row_number_"))
+    program = replace(numeric(), body=replace(numeric().body, features=features))
     for form in ("expression", "select", "view"):
         assert verify(program, sql(program, form=form, table="t")).passed
     columns = {"x": "the x", "y": "the y"}
     text = emit(numeric(), "sql", EmitOptions(columns=columns)).text
-    assert verify(numeric(), text, columns=columns).passed
-    assert verify(numeric(), text).refused
-
-
-def test_a_table_in_a_schema() -> None:
-    text = sql(numeric(), dialect="duckdb", form="select", table="shop.t")
     assert verify(numeric(), text).passed
-    text = sql(numeric(), dialect="duckdb", form="select", table="shopX.t")
-    assert verify(numeric(), text).passed
-    text = sql(numeric(), dialect="sqlite", form="select", table="main.t")
-    assert verify(numeric(), text).passed
+    options = EmitOptions(columns=columns, comments=False)
+    text = emit(numeric(), "sql", options).text
+    assert verify(numeric(), text, "sqlite", columns=columns).passed
+    assert verify(numeric(), text, "sqlite").refused
+    for dialect, table in (("duckdb", "shop.t"), ("sqlite", "main.t")):
+        text = sql(numeric(), dialect=dialect, form="select", table=table)
+        assert verify(numeric(), text).passed
 
 
 def test_a_schema_that_could_not_be_undone_is_refused(
@@ -156,83 +115,237 @@ def test_a_schema_that_could_not_be_undone_is_refused(
         verify(numeric(), text)
 
 
-class Told(Connection):
-    """Notes the statements, and gives no rows."""
+# ---------------------------------------------------------------- SQL
 
-    create = "CREATE TEMPORARY TABLE {} ({})"
-
-    def __init__(self) -> None:
-        super().__init__(None)
-        self.said: list[str] = []
-
-    def execute(self, query: str, *parameters: Any) -> Any:
-        self.said.append(query)
-
-    def insert(self, table: str, types: Sequence[str], rows: Sequence[Row]) -> None:
-        self.said.append(f"{len(rows)} rows of {', '.join(types)}")
-
-    @contextmanager
-    def locked(self, seconds: float) -> Iterator[None]:
-        self.said.append("locked")
-        yield
-
-    def fetch(self, query: str, most: int) -> Sequence[Sequence[Any]]:
-        self.said.append(query)
-        return []
+STEPS = "WITH a AS (SELECT *, 1 AS c FROM {}) SELECT * FROM a"
+FORMS = {
+    "a + 1": ("", "", ""),
+    "/* x */ f(a) -- /* y": ("", "", ""),
+    "(SELECT 1 FROM t, u)": ("", "", ""),
+    "select 1 from t;": ("t", "", ""),
+    'SELECT 1 FROM shop . "a.b" o': ('shop . "a.b"', "shop", ""),
+    "SELECT 'it''s FROM me' FROM a.`b`.c": ("a.`b`.c", "a.`b`", ""),
+    "SELECT a IS DISTINCT FROM b FROM t": ("t", "", ""),
+    "-- x\nCREATE VIEW v.w AS SELECT 1 FROM s.t;\n": ("s.t", "s", "v.w"),
+    STEPS.format('shop."T" x'): ('shop."T"', "shop", ""),
+    "SELECT t.* FROM t CROSS JOIN LATERAL (SELECT 1 AS c) AS d": ("t", "", ""),
+    'SELECT 1 FROM {{ ref("orders") }}': ("orders", "", ""),
+    'SELECT \'{{ "{" }}{x\' FROM {{ source("shop", "o") }}': ("shop.o", "shop", ""),
+}
 
 
-def test_the_statements_of_a_run() -> None:
-    table = RowTable("t", ("n", "a"), ("INT", "TEXT COLLATE NOCASE"))
-    dialect = ENGINES["duckdb"].dialect
-    told = Told()
-    _fill(told, dialect, SqlForm("", "t"), table, [("x",), ("y",)])
-    assert told.said == [
-        "CREATE TEMPORARY TABLE t (n INT, a TEXT COLLATE NOCASE)",
-        "2 rows of INT, TEXT",
-    ]
-    told = Told()
-    _fill(told, dialect, SqlForm("", "sX . t", "sX . "), table, [])
-    assert told.said[:2] == [
-        "CREATE SCHEMA IF NOT EXISTS sX",
-        "CREATE TABLE t (n INT, a TEXT COLLATE NOCASE)",
-    ]
+@pytest.mark.parametrize("text", FORMS)
+def test_the_form_of_sql_without_a_header(text: str) -> None:
+    form = sql_form(text)
+    assert (form.table, form.schema, form.view) == FORMS[text]
+    assert "{{" not in form.text.replace("{{x", "")
 
 
-def test_nothing_of_a_refused_artefact_is_counted() -> None:
-    text = " + ".join(f"'a{n}'" for n in range(10_001))
-    report = verify(numeric(), text, "sqlite")
-    assert report == Report("sqlite", 0, False, 0, 0, refused=report.refused)
+def test_a_table_is_named_by_the_header() -> None:
+    program = chain((TEXT,), (Condition(0, Op.IN, ("a\nFROM x",), False),), ("a", "b"))
+    text = sql(program, form="select", table='"it\'s".t')
+    assert sql_form(text) == SqlForm(text.rstrip(";\n"), "`it's`.t")
 
 
-def test_no_rows_have_no_answers() -> None:
-    features = numeric().body.features
-    assert run_sql("nonsense", features, [], ENGINES["sqlite"].at("")) == []
-    found = run_sql(
-        "x + y", features, [(1.0, 2.0), (3.0, 4.0)], ENGINES["sqlite"].at("")
-    )
-    assert found == [3.0, 7.0]
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "'low", "'low', 1", "1) FROM t --", "SELECT 1", "nonsense"),
+        *("'low'; DROP TABLE t", "CREATE TABLE t (a INTEGER)", "'low' FROM t --"),
+        *("NULL", "1", "x'00'", "random()", SELECT, "SELECT * FROM t LIMIT 3"),
+    ],
+)
+def test_what_is_no_artefact_is_not_verified(engine: str, text: str) -> None:
+    report = tried(text, engine)
+    assert not report.passed
+    assert report.mismatches or 0 < len(report.refused) < 1200
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("SELECT 1 AS prediction FROM t", "1 column came out: expected 4"),
+        (SELECT.replace("*", "x, x, x"), "does not keep the columns"),
+        (SELECT.replace("*", "1 AS n, x, y"), "does not keep the columns"),
+        (f"{SELECT} UNION ALL {SELECT}", "more than .* rows came out"),
+    ],
+)
+def test_each_row_must_come_back_once(engine: str, text: str, reason: str) -> None:
+    assert re.search(reason, tried(text, engine).refused)
+
+
+ENDLESS = """(WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c)
+SELECT max(n) FROM c)"""
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_query_without_an_end_is_stopped(engine: str) -> None:
+    report = tried(ENDLESS, engine, timeout=0.5)
+    assert report.refused == "it did not end within 0.5 seconds (see timeout)"
+
+
+def test_an_end_of_the_text_does_not_hide_the_table() -> None:
+    assert tried(f"{sql(numeric())} -- by hand", "sqlite").passed
+    assert tried(f"{sql(numeric())} ;\n", "sqlite").passed
+    with pytest.raises(EngineError, match="not Unicode"):
+        tried("'\ud800'", "sqlite")
+
+
+def test_a_few_rows_are_run_by_themselves() -> None:
+    features, engine = numeric().body.features, ENGINES["sqlite"].at("")
+    assert run_sql("nonsense", features, [], engine) == []
+    assert run_sql("x + y", features, [(1.0, 2.0), (3.0, 4.0)], engine) == [3.0, 7.0]
     with pytest.raises(RefusedError, match="no such column"):
-        run_sql("z", features, [(1.0, 2.0)], ENGINES["sqlite"].at(""))
+        run_sql("z", features, [(1.0, 2.0)], engine)
+
+
+# ---------------------------------------------------------------- modules
+
+ANSWERS = """
+def predict(row): return "low"
+def predict_many(rows): return ["low" for row in rows]
+def predict_proba(row): return {"low": 1.0, "mid": 0.0, "high": 0.0}
+def explain(row): return "R1: always"
+"""
+MODULES = {
+    "import os\nos._exit(0)": "ended before it gave an answer",
+    "raise SystemExit('enough')": "enough",
+    "raise SystemExit(3)": "ended without a message",
+    "import os\nos.kill(os.getpid(), 11)": "ended by SIGSEGV",
+    "1 +": "SyntaxError",
+    "raise ValueError('é' * 100_000)": "é",
+    ANSWERS: "",
+    ANSWERS + "predict_many = lambda rows: []": "it gave 0 answers",
+    ANSWERS + "explain = lambda row: 1": "unexpected form",
+    ANSWERS + "predict_proba = lambda row: []": "AttributeError",
+}
+
+
+@pytest.mark.parametrize("text", MODULES, ids=range(len(MODULES)))
+def test_whatever_a_module_does_it_is_not_verified(text: str) -> None:
+    report = tried(text, "python")
+    assert not report.passed
+    assert re.search(MODULES[text], report.refused)
+    assert len(report.refused) < 1200
+
+
+def test_a_module_without_an_end_is_stopped() -> None:
+    began = time.monotonic()
+    report = tried("while True: pass", "python", timeout=1)
+    assert report.refused == "it did not end within 1 seconds (see timeout)"
+    assert time.monotonic() - began < 30
+
+
+def test_text_that_cannot_be_encoded_is_run_nevertheless() -> None:
+    text = emit(numeric(), "python").text
+    (answer,) = run_python(text + "# \ud800", numeric().body.features, [(0.0, 0.0)])
+    assert (answer.label, answer.rule) == ("low", "R1")
+
+
+def test_rules_without_features_can_be_verified() -> None:
+    program = loads("TARGET y IN {a, b} OTHERWISE b")
+    assert verify(program, emit(program, "python").text).passed
+
+
+# ---------------------------------------------------------------- a process of its own
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "model.json").write_text(dumps(numeric()))
+    (tmp_path / "predict.sql").write_text(sql(numeric()))
+    (tmp_path / "endless.sql").write_text(ENDLESS)
+    return tmp_path
 
 
 def test_supervision_changes_no_report() -> None:
-    text = sql(numeric())
-    assert verify_supervised(numeric(), text) == verify(numeric(), text)
-    broken = text.replace("'mid'", "'low'")
-    assert repr(verify_supervised(numeric(), broken, "duckdb", budget=50)) == repr(
-        verify(numeric(), broken, "duckdb", budget=50)
-    )
+    broken = sql(numeric()).replace("'mid'", "'low'")
+    for text in (sql(numeric()), broken):
+        one, other = verify_supervised(numeric(), text), verify(numeric(), text)
+        assert repr(one) == repr(other)
+        assert repr(one.mismatches) == repr(other.mismatches)
 
 
-def test_nothing_of_a_run_that_crashed_is_counted(
-    monkeypatch: pytest.MonkeyPatch,
+def test_an_engine_that_crashes_is_a_result(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    model, artefact = folder / "model.json", folder / "predict.sql"
+    assert run("verify", model, artefact).exit_code == 0
+
     def crash(seconds: float) -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), 9)
 
     monkeypatch.setattr("treecompile.verify.execution.deadline", crash)
-    reason = "the engine ended with SIGKILL: the artefact is too much for it"
-    crashed = Report("sqlite", 0, False, 0, 0, refused=reason)
-    assert verify_supervised(numeric(), sql(numeric())) == crashed
-    told = {"output": "probability", "label": "mid"}
-    assert verify_supervised(numeric(), "0.5", "sqlite", **told) == crashed
+    result = run("verify", model, artefact)
+    assert result.exit_code == 1
+    assert "NOT verified: as emitted; sqlite would not run" in result.stderr
+    assert "the engine ended with SIGKILL" in result.stderr
+    report = verify_supervised(numeric(), "'low'", "sqlite", output="label")
+    assert report == Report("sqlite", refused=report.refused)
+
+
+def test_what_cannot_be_interrupted_is_ended(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(supervision, "GRACE", 0.5)
+    monkeypatch.setattr("treecompile.engines.sqlite.SQLite.cancel", lambda _: None)
+    given = (folder / "model.json", folder / "endless.sql", "--engine", "sqlite")
+    result = run("verify", *given, "--timeout", "0.5")
+    assert result.exit_code == 1
+    assert "did not end within 0.5 seconds" in result.stderr
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "9" * 20])
+def test_a_time_limit_is_a_number_of_seconds(folder: Path, seconds: str) -> None:
+    given = (folder / "model.json", folder / "predict.sql")
+    result = run("verify", *given, "--timeout", seconds)
+    assert result.exit_code == 2
+    assert "timeout=" in result.stderr
+
+
+def test_results_and_errors_come_back() -> None:
+    assert supervised(os.getpid) != os.getpid()
+    assert supervised(lambda: supervised(os.getpid)) != os.getpid()
+    with pytest.raises(ZeroDivisionError):
+        supervised(lambda: 1 // 0)
+
+
+@pytest.mark.parametrize(
+    ("work", "number", "said"),
+    [
+        (lambda: os._exit(3), 3, "exit code 3"),
+        (lambda: os.kill(os.getpid(), 9), signal.SIGKILL, "SIGKILL"),
+    ],
+)
+def test_an_end_without_a_result_is_an_error(
+    work: Callable[[], Any], number: int, said: str
+) -> None:
+    with pytest.raises(EndedError, match=said) as ended:
+        supervised(work)
+    assert ended.value.signal == number
+
+
+class InterruptedByTestError(Exception):
+    """As Ctrl-C would."""
+
+
+def test_a_child_is_ended_if_its_parent_is_interrupted(tmp_path: Path) -> None:
+    def interrupt(*_: object) -> None:
+        raise InterruptedByTestError
+
+    def work() -> None:
+        (tmp_path / "pid").write_text(str(os.getpid()))
+        time.sleep(0.5)  # until the parent waits
+        os.kill(os.getppid(), signal.SIGUSR1)
+        time.sleep(60)
+
+    before = signal.signal(signal.SIGUSR1, interrupt)
+    try:
+        with pytest.raises(InterruptedByTestError):
+            supervised(work)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)

@@ -24,10 +24,10 @@ from treecompile.api.rows import (
     learn_from,
 )
 from treecompile.database.locations import Table, check_found, in_database
-from treecompile.inspect.quality import quality_line
 from treecompile.learning.training import Learned
 from treecompile.measure.cases import Cases
 from treecompile.measure.quality import measured, read_cases
+from treecompile.measure.summary import quality_line
 from treecompile.model.errors import DataError, OptionError
 from treecompile.model.ir import ForestProgram, Program, RuleSet
 from treecompile.model.paths import size

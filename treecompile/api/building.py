@@ -31,6 +31,7 @@ from treecompile.emit import compiler
 from treecompile.emit.compiler import Artefact
 from treecompile.emit.options import emit_options
 from treecompile.emit.sql.dialect import read_dialect
+from treecompile.emit.svg import compact
 from treecompile.engines.addresses import is_of_another
 from treecompile.learning.options import LearnOptions
 from treecompile.model.display import Display, Shown
@@ -39,11 +40,10 @@ from treecompile.model.file.write import dumps
 from treecompile.model.files import refuse_pickle, write_texts
 from treecompile.model.ir import Program, Tree
 from treecompile.model.paths import leaf_count
-from treecompile.pictures.draw import compact
 from treecompile.rules.language.document import holds_model
 from treecompile.tables.options import DataOptions
 from treecompile.verify import verification
-from treecompile.verify.cells import BUDGET
+from treecompile.verify.rows import BUDGET
 from treecompile.verify.verification import Report
 
 FILES = ("model.json", "predict.py", "predict.sql", "RULES.md", "review.html")

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from treecompile.emit.svg import compact
 from treecompile.model.display import Display, Shown
 from treecompile.model.ir import Label, Program, RuleSet
-from treecompile.pictures.draw import compact
 from treecompile.pictures.options import DrawOptions
 from treecompile.rules.trail import Trail, trail
 

@@ -28,11 +28,11 @@ from treecompile.api.options import (
 from treecompile.api.rows import Data
 from treecompile.emit import compiler
 from treecompile.emit.options import EmitOptions, emit_options
+from treecompile.emit.svg import compact, draw
 from treecompile.inspect import check as inspect_check
 from treecompile.inspect.check import Check
 from treecompile.inspect.importance import importances, tree_of
-from treecompile.inspect.show import show
-from treecompile.inspect.show_forest import show_forest
+from treecompile.inspect.show import show, show_forest
 from treecompile.learning.pruning import PruningStep, weakest_links
 from treecompile.measure.quality import Evaluation
 from treecompile.model import file as model_file
@@ -50,15 +50,13 @@ from treecompile.model.ir import (
     RuleSet,
 )
 from treecompile.model.paths import depth, kind_of, leaf_count, node_count, size
-from treecompile.pictures.draw import compact, draw
 from treecompile.pictures.options import DrawOptions
 from treecompile.regions.boxes import STEPS
 from treecompile.rules import pruning
 from treecompile.rules.pruning import C45RULES, VALIDATION
 from treecompile.tables.options import ReadOptions
-from treecompile.verify.cells import BUDGET
-from treecompile.verify.edges import edge_rows
-from treecompile.verify.verification import Report, verify
+from treecompile.verify.rows import BUDGET
+from treecompile.verify.verification import Report, edge_rows, verify
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,10 +178,10 @@ class Model:
     def emit(self, to: str = "python", **options: Unpack[EmitKeywords]) -> str:
         """The text of an artefact.
 
-        `to` is `python`, `javascript`, `sql`, `markdown`, `html` or `rules`, or the
-        path of a folder with a target.toml, such as `./excel`. `templates` is a folder
-        whose templates replace the built-in ones. Options that the target does not have
-        are refused.
+        `to` is `python`, `javascript`, `sql`, `markdown`, `html`, `svg` or `rules`, or
+        the path of a folder with a target.toml, such as `./excel`. `templates` is a
+        folder whose templates replace the built-in ones. Options that the target does
+        not have are refused.
 
         For SQL: the `dialect`; the `form` (expression, select, view or dbt); the
         `table` that a query reads; the `name` of the view or dbt model; the `output`
@@ -301,9 +299,10 @@ class Model:
     def verify(self, text: str, engine: str = "", **options: Any) -> Report:
         """Run the text of an artefact on its engine, and compare it with this model.
 
-        The engine is the one that the artefact was made for, unless `engine` names
-        another. The options are those of `treecompile verify`: `url`, `columns`,
-        `output`, `label`, `budget`, `seed` and `timeout`.
+        `as_emitted` of the report says whether it is the text that the model gives. The
+        engine is the one that the artefact was made for, unless `engine` names another.
+        The options are those of `treecompile verify`: `url`, `columns`, `output`,
+        `label`, `budget`, `seed` and `timeout`.
         """
         return verify(self.any_program, text, engine, **options)
 

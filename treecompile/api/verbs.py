@@ -19,7 +19,7 @@ from treecompile.api.rows import Data, in_memory, learn_from
 from treecompile.importers.formats import refuse_foreign
 from treecompile.importers.sklearn import import_model
 from treecompile.inspect import diff as inspect_diff
-from treecompile.inspect.differences import Diff
+from treecompile.inspect.diff import Diff
 from treecompile.learning import cross_validation
 from treecompile.learning.cross_validation import CrossValidation
 from treecompile.learning.options import LearnOptions

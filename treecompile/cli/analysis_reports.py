@@ -12,7 +12,7 @@ from collections.abc import Container, Iterator, Mapping
 from treecompile.cli.json_reports import contradiction, first, plain
 from treecompile.cli.reports import more
 from treecompile.inspect.check import Check, Fault, Finding
-from treecompile.inspect.differences import Diff
+from treecompile.inspect.diff import Diff
 from treecompile.model import words
 from treecompile.model.ir import RuleSet, Tree
 from treecompile.tables.raw import counted

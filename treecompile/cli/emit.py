@@ -38,7 +38,7 @@ MOST_ARTEFACT = 1 << 28  # bytes
 @value(
     "--to target",
     "TARGET",
-    "python, javascript, sql, markdown, html, rules, or the folder of your own"
+    "python, javascript, sql, markdown, html, svg, rules, or the folder of your own"
     " target: ./FOLDER.",
     required=True,
     group=COMMON,
@@ -162,7 +162,9 @@ def verify(
 ) -> None:
     """Prove an artefact equal to the model, on the engine where it will run.
 
-    The exit code is 1 if they differ on any row, or if the artefact does not run.
+    First its text is compared with what the model gives: as emitted, or edited since.
+    Then it is run. The exit code is 1 if an answer differs, or if it does not run; for
+    a document, which cannot run, if its text differs.
 
     A Python or JavaScript artefact is executed: verify only code that you would run.
     SQL can only read the test rows, as far as the engine allows.
@@ -171,7 +173,7 @@ def verify(
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, read_model
     from treecompile.model.files import read_text
-    from treecompile.rules.language.document import is_rules
+    from treecompile.rules.language.document import MARKDOWN
     from treecompile.verify.document import edited
     from treecompile.verify.verification import verify_supervised
 
@@ -179,7 +181,7 @@ def verify(
     text = read_text(artefact, OptionError, most=MOST_ARTEFACT)
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
-    if is_rules(artefact):
+    if Path(artefact).suffix.lower() in MARKDOWN:
         line = edited(program, text)
         if as_json:
             found = {"artefact": artefact, "passed": not line, "edited": line or None}

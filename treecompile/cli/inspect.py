@@ -129,8 +129,8 @@ def show(
         if picture[name] is not None:
             raise OptionError(f"{flag_of(name)} is for a picture: add --svg FILE")
     from treecompile.cli.terminal import read_model
-    from treecompile.inspect.importance import importances, tree_of
-    from treecompile.inspect.show import plain
+    from treecompile.inspect.importance import tree_of
+    from treecompile.inspect.show import importance_lines, plain
     from treecompile.inspect.show import show as text_of
     from treecompile.model.ir import ForestProgram, RuleSet
     from treecompile.model.paths import size
@@ -152,10 +152,7 @@ def show(
         text = "\n".join(map(wrapped, text.split("\n")))
     streams.show(text)
     if importance:
-        from treecompile.cli.reports import importance_table
-
-        streams.show("\nimportance of the features:")
-        streams.show("\n".join(importance_table(importances(program))))
+        streams.show("\n".join(["", *importance_lines(program, is_whole=True)]))
     if alphas:
         from treecompile.cli.reports import pruning_sequence
         from treecompile.learning.pruning import weakest_links
@@ -172,8 +169,13 @@ def _show_forest(
     tree: int | None,
     as_json: bool,
 ) -> None:
-    from treecompile.inspect.show import plain
-    from treecompile.inspect.show_forest import check_number, show_forest, show_tree
+    from treecompile.inspect.show import (
+        check_number,
+        importance_lines,
+        plain,
+        show_forest,
+        show_tree,
+    )
     from treecompile.model.forests import single
 
     if alphas:
@@ -197,9 +199,7 @@ def _show_forest(
         lines = list(map(wrapped, lines))
     streams.show("\n".join(lines))
     if importance and tree is not None:
-        from treecompile.inspect.show_forest import importance_lines
-
-        streams.show("\n".join(["", *importance_lines(program.body, is_whole=True)]))
+        streams.show("\n".join(["", *importance_lines(program, is_whole=True)]))
 
 
 def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) -> None:
@@ -217,7 +217,7 @@ def _show_json(program: Program, stats: bool, importance: bool, alphas: bool) ->
 
 def _draw(model: str, path: str, force: bool, options: dict[str, Any]) -> None:
     from treecompile.cli.terminal import check_output, output, read_single
-    from treecompile.pictures.draw import draw as picture_of
+    from treecompile.emit.svg import draw as picture_of
 
     check_output(path, force=force)
     row = options.pop("row")

@@ -19,7 +19,7 @@ from treecompile.model.paths import depth, kind_of, leaf_count
 
 if TYPE_CHECKING:
     from treecompile.inspect.check import Check, Fault, Finding
-    from treecompile.inspect.differences import Diff
+    from treecompile.inspect.diff import Diff
     from treecompile.learning.cross_validation import CrossValidation
     from treecompile.learning.pruning import PruningStep
     from treecompile.measure.quality import Evaluation
@@ -259,7 +259,9 @@ def verified(name: str, report: Report) -> Json:
     """The result of `verify`, for one artefact."""
     return {
         "artefact": name,
-        "engine": report.engine,
+        "as_emitted": report.as_emitted,
+        "of_another_model": report.of_another_model,
+        "engine": report.engine or None,
         "passed": report.passed,
         "rows": report.rows,
         "complete": report.complete,

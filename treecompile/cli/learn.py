@@ -161,7 +161,7 @@ def rules(
         output,
         read_single,
     )
-    from treecompile.inspect.quality import quality_line
+    from treecompile.measure.summary import quality_line
     from treecompile.model.file.write import dumps
     from treecompile.model.paths import size
     from treecompile.rules import pruning

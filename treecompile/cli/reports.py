@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from treecompile.measure.quality import Evaluation
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 MISMATCHES_SHOWN = 5
 STEPS_SHOWN = 20
-UNUSED_SHOWN = 10
 
 
 def verification(name: str, report: Report) -> Iterator[str]:
@@ -36,7 +35,7 @@ def verification(name: str, report: Report) -> Iterator[str]:
 
 def finished(program: ir.Program, seconds: float) -> Iterator[str]:
     """The end of a command that learns: how good the model is, and how large."""
-    from treecompile.inspect.quality import quality_line
+    from treecompile.measure.summary import quality_line
 
     if line := quality_line(program):
         yield line
@@ -109,17 +108,6 @@ def cross_validation(result: CrossValidation) -> Iterator[str]:
     yield ""
     yield "all folds together:"
     yield from _quality(labels, result.quality)
-
-
-def importance_table(shares: Mapping[str, float]) -> Iterator[str]:
-    """The features by importance, the largest first."""
-    ranked = sorted(shares.items(), key=lambda item: -item[1])
-    used = [[words.name(name), f"{share:.4f}"] for name, share in ranked if share]
-    if used:
-        yield from columns(used, left=1)
-    rest = [words.name(name) for name, share in ranked if not share]
-    if rest:
-        yield f"not used: {words.enumerated(rest, UNUSED_SHOWN)}"
 
 
 def pruning_sequence(

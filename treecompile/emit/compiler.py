@@ -9,8 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from treecompile import __version__
-from treecompile.emit import code, document, forest_document
-from treecompile.emit.html import lower as html
+from treecompile.emit import code, document, forest_document, header, html, svg
 from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.lowering import (
     CompilerInput,
@@ -40,6 +39,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "sql": sql.lower,
     "markdown": document.lower,
     HTML: html.lower,
+    "svg": svg.lower,
     "rules": lower_rules,
     "code": code.lower,
 }
@@ -80,7 +80,8 @@ def emit(
         else:
             source = CompilerInput(program, identity, __version__, description)
             lowered = lower(source, options)
-        text = render(description, lowered.strings, options.templates)
+        head = header.written(identity, target, options)
+        text = render(description, lowered.strings, options.templates, head)
     if 0 < description.longest < len(text):
         raise TargetError(
             f"the text has {len(text):,} characters, and what reads it takes at most"

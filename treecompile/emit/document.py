@@ -60,8 +60,6 @@ class RuleDocument:
     evidence: str  # the table of the rows behind each rule
     columns: str  # the table of columns
     unused: str  # temperature
-    sha256: str  # of the model
-    version: str  # of treecompile
 
 
 def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
@@ -83,8 +81,6 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             evidence=_evidence(program, rules),
             columns=columns_text(program, used),
             unused=unused_text(body, used),
-            sha256=source.sha256,
-            version=source.version,
         )
     )
 

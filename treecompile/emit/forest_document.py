@@ -36,8 +36,6 @@ class ForestDocument:
     unused: str  # city, zip
     share_of: str  # gain, or splits
     importance: str  # the table of columns, with bars
-    sha256: str  # of the model
-    version: str  # of treecompile
 
 
 def lower(source: ForestInput, options: EmitOptions) -> Lowered:
@@ -55,8 +53,6 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
             unused=unused_text(forest, used),
             share_of="gain" if shares.are_gains else "splits",
             importance=_importance(forest, shares),
-            sha256=source.sha256,
-            version=source.version,
         )
     )
 

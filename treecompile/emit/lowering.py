@@ -54,8 +54,6 @@ class RulesText:
     """The strings of a `.rules` file."""
 
     target: str  # play
-    sha256: str  # of the model
-    version: str  # of treecompile: 0.9
     rules: str  # the rules in the rule language, ending in a line end
 
 
@@ -64,4 +62,4 @@ def lower_rules(source: CompilerInput, options: EmitOptions) -> Lowered:
     program = source.program
     rules = print_rules(program)
     name = words.name(program.target)
-    return Lowered(RulesText(name, source.sha256, source.version, rules))
+    return Lowered(RulesText(name, rules))

@@ -34,9 +34,12 @@ if TYPE_CHECKING:
 BLACK_UP_TO = 40_000
 
 
-def render(target: Target, strings: DataclassInstance, overrides: str = "") -> str:
+def render(
+    target: Target, strings: DataclassInstance, overrides: str = "", header: str = ""
+) -> str:
     """Return the text of an artefact: the template with the fields of `strings`.
 
+    `header` is for a comment in it, and says how to emit it again.
     `overrides` is a folder of templates that replace the built-in ones, laid out like
     them: DIR/python/module.py.jinja.
     """
@@ -48,7 +51,7 @@ def render(target: Target, strings: DataclassInstance, overrides: str = "") -> s
         templates = _environment([Path(overrides) / target.name, last])
     else:
         templates = _environment([own]) if own else _built_in(target.name)
-    text = _rendered(target.template, templates, strings)
+    text = _rendered(target.template, templates, strings, header)
     if target.formatter == "black" and len(text) <= BLACK_UP_TO:
         return _blackened(text, target.template)
     return text
@@ -74,10 +77,16 @@ def _environment(folders: Sequence[Traversable]) -> Environment:
     return Environment(
         loader=FunctionLoader(load),
         undefined=StrictUndefined,
+        autoescape=_is_markup,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+
+
+def _is_markup(name: str | None) -> bool:
+    """Whether a template escapes what it places, unless that is finished markup."""
+    return (name or "").endswith((".html.jinja", ".svg.jinja"))
 
 
 def _source(file: Traversable) -> str:
@@ -86,8 +95,11 @@ def _source(file: Traversable) -> str:
     return file.read_text(encoding="utf-8")  # built in, inside a zip
 
 
-def _rendered(name: str, templates: Environment, strings: DataclassInstance) -> str:
+def _rendered(
+    name: str, templates: Environment, strings: DataclassInstance, header: str
+) -> str:
     variables = {each.name: getattr(strings, each.name) for each in fields(strings)}
+    variables["header"] = header
     try:
         text = templates.get_template(name).render(variables)
     except TargetError:

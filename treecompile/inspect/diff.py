@@ -12,15 +12,16 @@ ordinal feature differ, its tests become sets of categories.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from treecompile.inspect.differences import Diff, Difference
-from treecompile.model import ir
+from treecompile.model import ir, words
 from treecompile.model.batch import matching, predictions
+from treecompile.model.display import Display, DisplayTable, Shown, example
 from treecompile.model.errors import OptionError
 from treecompile.model.paths import upwards
 from treecompile.model.semantics import (
@@ -37,7 +38,54 @@ from treecompile.tables.raw import RawTable
 
 UNDECIDED = object()
 Answers = tuple[ir.Label, ir.Label]  # of the old model and of the new one
-Codes = tuple[int, ...]  # a box, its regions numbered
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A region in which the two models give different answers."""
+
+    tests: tuple[ir.Condition, ...]  # conditions on the features; empty: every row
+    old: ir.Label
+    new: ir.Label
+    row: dict[str, ir.Value]  # an example, with every value that a model reads
+    rows: int | None = None  # the number of rows of the data in the region
+
+    def cells(self, features: Sequence[ir.Feature]) -> list[str]:
+        where = " and ".join(words.conjunction(self.tests, features))
+        answers = (words.value(self.old), words.value(self.new))
+        rows = "" if self.rows is None else f"{self.rows:,}"
+        return [*answers, where or "everywhere", example(self.row), rows]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Diff(Shown):
+    """Where two models decide differently."""
+
+    features: tuple[ir.Feature, ...]
+    regions: tuple[Difference, ...]
+    complete: bool  # the search was finished: there are no other differences
+    rows: int | None = None  # the number of rows of the data
+    differing: int | None = None  # how many of them get different answers
+
+    @property
+    def same(self) -> bool:
+        return self.complete and not self.regions
+
+    def _display(self) -> Display:
+        line = "no difference found within the budget: undecided"
+        if self.regions:
+            least = "" if self.complete else "at least "
+            count = words.quantity(len(self.regions), "region")
+            line = f"the models decide differently in {least}{count}"
+        elif self.complete:
+            line = "the models decide the same everywhere"
+        lines = [line]
+        if self.rows is not None:
+            rows = words.quantity(self.rows, "row")
+            lines.append(f"{self.differing} of {rows} get another answer")
+        head = ["old", "new", "where", "example", "rows"]
+        found = [region.cells(self.features) for region in self.regions]
+        return Display(lines, [DisplayTable("regions", head, found, 4)])
 
 
 def diff(
@@ -94,31 +142,20 @@ def _search(both: Pair, budget: SearchBudget) -> tuple[dict[Box, Answers], bool]
 
 def _merged(found: dict[Box, Answers]) -> list[tuple[Box, Answers]]:
     """Unite boxes that differ in one feature only, until there are none."""
-    codes: dict[tuple[int, Region], int] = {}  # compared faster than regions
-
-    def code(index: int, region: Region) -> int:
-        return codes.setdefault((index, region), len(codes))
-
-    current = [
-        (tuple(code(*item) for item in enumerate(box)), values)
-        for box, values in found.items()
-    ]
-    size = -1
+    current, size = list(found.items()), -1
     while size != len(current):
         size = len(current)
         for index in range(len(current[0][0]) if current else 0):
-            regions = [region for _, region in codes]
-            groups: dict[tuple[Answers, Codes, Codes], list[Region]] = {}
+            groups: dict[tuple[Answers, Box, Box], list[Region]] = {}
             for box, values in current:
                 key = values, box[:index], box[index + 1 :]
-                groups.setdefault(key, []).append(regions[box[index]])
+                groups.setdefault(key, []).append(box[index])
             current = [
-                ((*before, code(index, region), *behind), values)
+                ((*before, region, *behind), values)
                 for (values, before, behind), several in groups.items()
                 for region in _united(several)
             ]
-    regions = [region for _, region in codes]
-    return [(tuple(regions[c] for c in box), values) for box, values in current]
+    return current
 
 
 def _united(regions: list[Region]) -> list[Region]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 
-from treecompile.inspect.importance import impurity, measure_of, tree_of
+from treecompile.inspect.importance import importances, impurity, measure_of
 from treecompile.model import ir, words
+from treecompile.model.errors import OptionError
 from treecompile.model.evidence import Evidence, of_nodes
-from treecompile.model.paths import rule_ids
+from treecompile.model.forest_words import steps
+from treecompile.model.paths import rule_ids, size
 
-LABELS_SHOWN = 5
+LABELS = 5  # of a node
+MOST = 10  # features
+LONGEST = 40  # characters of a feature's name in a list
 ASIDE = -1  # given to Paint for text that has no label
 Paint = Callable[[str, int], str]  # colours a text, given the code of its label
 
@@ -24,50 +28,15 @@ def show(program: ir.Program, paint: Paint = plain, *, stats: bool = False) -> s
     `stats` adds the cases, impurity and gain of each node of a tree.
     """
     body = program.body
-    if isinstance(body, ir.RuleSet):
-        rules = (*body.rules, body.default)
-        said = words.counts_by_id(program)
-        lines = [_rule_line(rule, body, said[rule.id], paint) for rule in rules]
-    else:
-        lines = list(_tree_lines(program, body, paint, stats=stats))
+    if isinstance(body, ir.Tree):
+        return "\n".join(_tree_lines(program, body, paint, stats=stats))
+    said, lines = words.counts_by_id(program), []
+    for rule in (*body.rules, body.default):
+        end = words.conclusion(rule, said[rule.id])
+        whole = words.sentence(rule, body.features, said[rule.id])
+        code = body.labels.index(rule.value) if body.labels else 0
+        lines.append(whole.removesuffix(end) + paint(end, code))
     return "\n".join(lines)
-
-
-def _code(label: ir.Label, labels: tuple[ir.Label, ...]) -> int:
-    return labels.index(label) if labels else 0
-
-
-def _rule_line(rule: ir.Rule, rules: ir.RuleSet, said: str, paint: Paint) -> str:
-    end = words.conclusion(rule, said)
-    before = words.sentence(rule, rules.features, said).removesuffix(end)
-    return f"{before}{paint(end, _code(rule.value, rules.labels))}"
-
-
-def _notes(program: ir.Program, rows: Sequence[Evidence]) -> dict[int, str]:
-    """The statistics of each node: "  [yes 9, no 5; gini 0.459; gain 0.116]"."""
-    tree, measure = tree_of(program), measure_of(program)
-    notes = {}
-    for position, node in enumerate(tree.nodes):
-        facts = [_cases(rows[position], tree.labels)]
-        found = impurity(node.stats, measure) if measure else None
-        if found is not None:
-            facts.append(f"{measure} {found:.4g}")
-        if isinstance(node, ir.Split):
-            facts.append(f"gain {node.gain:.4g}")
-        elif not rows[position].rows:
-            facts = ["no case"]
-        notes[position] = f"  [{'; '.join(facts)}]"
-    return notes
-
-
-def _cases(rows: Evidence, labels: Sequence[ir.Label]) -> str:
-    if not rows.answers:
-        mean = "" if rows.mean is None else f", mean {rows.mean:.6g}"
-        return f"{words.quantity(rows.rows)}{mean}"
-    pairs = [pair for pair in zip(labels, rows.answers, strict=True) if pair[1]]
-    pairs.sort(key=lambda pair: -pair[1])
-    shown = [f"{words.value(one)} {words.amount(weight)}" for one, weight in pairs]
-    return ", ".join(shown[:LABELS_SHOWN] + ["..."] * (len(shown) > LABELS_SHOWN))
 
 
 def _tree_lines(
@@ -76,11 +45,32 @@ def _tree_lines(
     ids, rows = rule_ids(tree), of_nodes(program, tree)
 
     def answer(position: int, leaf: ir.Leaf) -> str:
-        said = words.evidence(rows[position], tree.labels)
-        shown = paint(words.value(leaf.value), _code(leaf.value, tree.labels))
-        return f"{shown}  {paint(f'({ids[position]}: {said})', ASIDE)}"
+        code = tree.labels.index(leaf.value) if tree.labels else 0
+        aside = f"({ids[position]}: {words.evidence(rows[position], tree.labels)})"
+        return f"{paint(words.value(leaf.value), code)}  {paint(aside, ASIDE)}"
 
-    yield from branches(tree, answer, _notes(program, rows) if stats else {})
+    measure, notes = measure_of(program), {}
+    for position, node in enumerate(tree.nodes) if stats else ():
+        facts = [_cases(rows[position], tree)]
+        found = impurity(node.stats, measure) if measure else None
+        if found is not None:
+            facts.append(f"{measure} {found:.4g}")
+        if isinstance(node, ir.Split):
+            facts.append(f"gain {node.gain:.4g}")
+        elif not rows[position].rows:
+            facts = [words.NO_CASE]
+        notes[position] = f"  [{'; '.join(facts)}]"
+    yield from branches(tree, answer, notes)
+
+
+def _cases(rows: Evidence, tree: ir.Tree) -> str:
+    if not rows.answers:
+        mean = "" if rows.mean is None else f", mean {rows.mean:.6g}"
+        return f"{words.quantity(rows.rows)}{mean}"
+    pairs = [pair for pair in zip(tree.labels, rows.answers, strict=True) if pair[1]]
+    pairs.sort(key=lambda pair: -pair[1])
+    shown = [f"{words.value(one)} {words.amount(weight)}" for one, weight in pairs]
+    return words.enumerated(shown, LABELS)
 
 
 def branches(
@@ -90,14 +80,13 @@ def branches(
     stack = [(0, "", "", "")]  # position, its margin, its children's margin, its test
     while stack:
         position, margin, below, test = stack.pop()
-        node = tree.nodes[position]
+        node, note = tree.nodes[position], notes.get(position, "")
         if isinstance(node, ir.Leaf):
             arrow = " -> " if test else ""
-            note = notes.get(position, "")
             yield f"{margin}{test}{arrow}{answer(position, node)}{note}"
             continue
         if test or notes:
-            yield f"{margin}{test or 'all'}{notes.get(position, '')}"
+            yield f"{margin}{test or 'all'}{note}"
         inner = []
         for branch in node.branches:
             is_last = branch is node.branches[-1]
@@ -105,3 +94,77 @@ def branches(
             head, tail = ("└─ ", "   ") if is_last else ("├─ ", "│  ")
             inner.append((branch.then, below + head, below + tail, phrase))
         stack.extend(reversed(inner))
+
+
+# ---------------------------------------------------------------- forests
+
+
+def show_forest(program: ir.ForestProgram, *, is_whole: bool = False) -> str:
+    """What the forest is, how it answers, and the features that it relies on.
+
+    `is_whole` lists all of these, and not only the main ones.
+    """
+    forest = program.body
+    lines = [f"{words.name(program.target)}, by {program.algorithm}: {size(forest)}"]
+    numbered = enumerate(steps(forest), start=1)
+    lines += [f"  {number}. {sentence}" for number, sentence in numbered]
+    return "\n".join([*lines, "", *importance_lines(program, is_whole=is_whole)])
+
+
+def importance_lines(program: ir.AnyProgram, *, is_whole: bool) -> Iterator[str]:
+    """The features that some split tests, the most important first."""
+    yield "importance of the features, which sum to 1:"
+    ranked = sorted(importances(program).items(), key=lambda item: -item[1])
+    used = [(_cut(words.name(name)), share) for name, share in ranked if share]
+    shown = used if is_whole else used[:MOST]
+    wide = max((len(name) for name, _ in shown), default=0)
+    yield from (f"  {name:<{wide}}  {share:.4f}" for name, share in shown)
+    if len(shown) < len(used):
+        yield f"  and {len(used) - len(shown):,} more: importance lists them"
+    if unused := [words.name(name) for name, share in ranked if not share]:
+        yield f"not used: {words.enumerated(unused, MOST)}"
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."
+
+
+def show_tree(
+    program: ir.ForestProgram, number: int, paint: Paint = plain, *, stats: bool = False
+) -> str:
+    """A tree of the forest with its branches; a leaf has what it adds to each sum.
+
+    `stats` adds the training weight and the gain of each node.
+    """
+    forest = program.body
+    member = forest.members[number - 1]
+    ids = rule_ids(member.tree)
+
+    def added(position: int, leaf: ir.Leaf) -> str:
+        assert isinstance(leaf.value, int)
+        texts = []
+        pairs = zip(member.outputs, member.values[leaf.value], strict=True)
+        for output, value in pairs:
+            name = f" for {words.value(forest.labels[output])}" if several else ""
+            sign = "" if words.number(value).startswith("-") else "+"
+            texts.append(f"{sign}{words.number(value)}{name}")
+        aside = f"(leaf {ids[position].removeprefix('R')})"
+        return f"{paint(', '.join(texts), 0)}  {paint(aside, ASIDE)}"
+
+    several, notes = len(forest.start) > 1, {}
+    for position, node in enumerate(member.tree.nodes) if stats else ():
+        weight = node.weight if isinstance(node, ir.Leaf) else node.stats.weight
+        gain = f"; gain {node.gain:.4g}" if isinstance(node, ir.Split) else ""
+        notes[position] = f"  [weight {words.amount(weight)}{gain}]"
+    count, sums = f"{len(forest.members):,}", "the sums of the labels"
+    what = sums if several else "the sum"
+    head = f"tree {number} of {count}, {size(member.tree)}: what it adds to {what}"
+    return "\n".join([head, *branches(member.tree, added, notes)])
+
+
+def check_number(forest: ir.Forest, number: int) -> None:
+    """Refuse the number of a tree that is not there."""
+    count = len(forest.members)
+    if not 1 <= number <= count:
+        there = "has no trees" if not count else f"has trees 1 to {count:,}"
+        raise OptionError(f"tree={number}: the forest {there}")

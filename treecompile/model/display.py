@@ -63,8 +63,9 @@ def html(display: Display) -> str:
 
 
 def framed(picture: str) -> str:
-    """An SVG picture, which scrolls only if it could not be read on the page."""
-    return f'<div style="overflow-x: auto">{picture}</div>'
+    """An SVG picture, which shrinks to the width of the page."""
+    fitting = picture.replace("<svg ", '<svg style="max-width: 100%; height: auto" ', 1)
+    return f'<div style="overflow-x: auto">{fitting}</div>'
 
 
 def _table(table: DisplayTable) -> str:

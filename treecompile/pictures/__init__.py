@@ -1,3 +1,3 @@
-"""Program -> SVG: a tree as boxes, a list of rules as a table.
-`draw` draws either of them.
+"""Tree -> picture: which nodes are shown, where they stand, their texts and colours.
+The template of the target `svg` writes it as a file.
 """

@@ -13,57 +13,52 @@ from heapq import heappop, heappush
 
 from treecompile.model import words
 from treecompile.model.evidence import Evidence, of_nodes
-from treecompile.model.ir import Condition, Label, Leaf, Program, Split, Tree
+from treecompile.model.ir import Branch, Label, Leaf, Program, Split, Tree
 from treecompile.model.paths import leaves_below, rule_ids
-from treecompile.model.semantics import answer, conditions
-from treecompile.model.words import Rounding
-from treecompile.pictures import svg
+from treecompile.model.semantics import conditions
+from treecompile.pictures import text
 
-PADDING = 8.0
-HIGH = 42.0  # the height of a box
-LABEL = 16.0  # the height of the test above it
-LONGEST, LONGEST_TEST = 26, 30  # characters
-SHORTER = ("(or any other, or missing)", "(or other, missing)")
+PADDING = 8
+HIGH = 42  # the height of a box
+LABEL = 16  # the height of the test above it
+LONGEST, LONGEST_TEST = 26, 34  # characters
 
 
 @dataclass(slots=True, eq=False)
 class Box:
     """A node that is drawn: its texts, and where it stands."""
 
-    position: int
+    position: int  # of the node
     rows: Evidence
-    answer: Label  # of a leaf; the most frequent one, for a split
+    answer: Label | None  # of a leaf
     parent: Box | None
     depth: int
-    is_leaf: bool
+    lit: bool  # on the path of the row
     hidden: int = 0  # leaves below that are not drawn
     test: str = ""  # above it: "= sunny"
     exact: str = ""  # the same, neither rounded nor shortened
     is_rounded: bool = False
     head: str = ""  # the feature of a split: "outlook"; or the answer of a leaf
-    foot: str = ""  # "R3: 4 of 5"
+    foot: str = ""  # "R3: 4 of 5 cases"
     whole: str = ""  # head and foot, neither rounded nor shortened
-    lit: bool = False  # on the path of the row
     children: list[Box] = field(default_factory=list)
-    across: float = 0.0
-    x: float = 0.0
-    y: float = 0.0
+    across: float = 0.0  # from its parent, while the boxes are placed
+    x: int = 0
+    y: int = 0
 
     @property
-    def width(self) -> float:
-        head = svg.width(self.head) * svg.BOLD
-        return max(head, svg.width(self.foot, svg.SMALL), 30.0) + 2 * PADDING
+    def width(self) -> int:
+        head = round(text.width(self.head) * text.BOLD)
+        return max(head, text.width(self.foot, text.SMALL), 30) + 2 * PADDING
 
     @property
-    def test_width(self) -> float:
-        return svg.width(self.test, svg.SMALL) * (svg.BOLD if self.lit else 1.0)
+    def test_width(self) -> int:
+        bold = text.BOLD if self.lit else 1.0
+        return round(text.width(self.test, text.SMALL) * bold)
 
 
 def boxes_of(
-    program: Program,
-    tree: Tree,
-    limits: tuple[float, float],
-    lit: frozenset[int],
+    program: Program, tree: Tree, limits: tuple[float, float], lit: frozenset[int]
 ) -> list[Box]:
     """The nodes that are drawn, parents before their children, in reading order.
 
@@ -72,55 +67,40 @@ def boxes_of(
     """
     rows, leaves, ids = of_nodes(program, tree), leaves_below(tree), rule_ids(tree)
     opened = _opened(tree, rows, limits, lit)
-    rounding = Rounding(conditions(tree))
-    target = words.name(program.target)
+    rounding = words.Rounding(conditions(tree))
     boxes: list[Box] = []
-    stack: list[tuple[int, Box | None, Condition | None]] = [(0, None, None)]
+    stack: list[tuple[int, Box | None, Branch | None]] = [(0, None, None)]
     while stack:
-        position, parent, when = stack.pop()
-        node = tree.nodes[position]
-        is_leaf = isinstance(node, Leaf)
-        value = (
-            node.value if isinstance(node, Leaf) else answer(node.stats, tree.labels)
-        )
-        depth = 0 if parent is None else parent.depth + 1
-        box = Box(position, rows[position], value, parent, depth, is_leaf)
-        box.lit = position in lit
+        position, parent, branch = stack.pop()
+        node, own = tree.nodes[position], rows[position]
+        answer = node.value if isinstance(node, Leaf) else None
+        depth = parent.depth + 1 if parent else 0
+        box = Box(position, own, answer, parent, depth, position in lit)
         boxes.append(box)
-        if parent is not None and when is not None:
+        if parent is not None and branch is not None:
             parent.children.append(box)
-            feature, figure = tree.features[when.feature], rounding.figure(when.feature)
-            test = words.branch_test(when, feature, figure)
-            box.exact = words.branch_test(when, feature)
-            box.is_rounded = test != box.exact
-            box.test = svg.cut(test.replace(*SHORTER), LONGEST_TEST)
-        said = words.evidence(box.rows, tree.labels)
+            index = branch.when.feature
+            feature, figure = tree.features[index], rounding.figure(index)
+            box.exact = words.branch_test(branch.when, feature)
+            box.test = words.branch_test(branch.when, feature, figure)
+            box.is_rounded = box.test != box.exact
         if isinstance(node, Leaf):
-            box.head = svg.cut(words.answer(value, tree.labels), LONGEST)
-            box.foot = f"{ids[position]}: {_short(box.rows, tree.labels)}"
-            box.whole = f"{ids[position]}: {target} = {words.value(value)} ({said})"
-            continue
-        head = words.name(tree.features[node.branches[0].when.feature].name)
-        cases = words.quantity(box.rows.rows)
-        box.head, box.foot, box.whole = (
-            svg.cut(head, LONGEST),
-            cases,
-            f"{head}, {cases}",
-        )
-        if position in opened:
-            stack += [(b.then, box, b.when) for b in reversed(node.branches)]
+            box.head = words.answer(node.value, tree.labels)
+            box.foot = f"{ids[position]}: {words.evidence(own, tree.labels)}"
+            box.whole = f"{words.name(program.target)} = {words.value(node.value)}"
         else:
-            box.hidden = leaves[position]
-            box.foot = f"{box.hidden:,} leaves"
-            box.whole += f": {box.foot} below are not drawn"
+            name = tree.features[node.branches[0].when.feature].name
+            box.head = box.whole = words.name(name)
+            box.foot = words.quantity(own.rows)
+            if position in opened:
+                stack += [(b.then, box, b) for b in reversed(node.branches)]
+            else:
+                box.hidden = leaves[position]
+                box.foot = f"{box.hidden:,} leaves"
+        box.whole += f", {box.foot}"
+        box.test = text.cut(box.test, LONGEST_TEST)
+        box.head = text.cut(box.head, LONGEST)
     return boxes
-
-
-def _short(rows: Evidence, labels: Sequence[Label]) -> str:
-    """The cases behind a leaf in few words: "4 of 5", "12, sd 0.3", "no case"."""
-    said = words.evidence(rows, labels)
-    noun = words.quantity(rows.rows).removeprefix(words.amount(rows.rows))
-    return said.replace(noun, "") if rows.rows else said
 
 
 def _opened(

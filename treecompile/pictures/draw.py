@@ -1,34 +1,93 @@
-"""A tree as SVG: a box for each node, with the test that leads to it above.
+"""A tree as a picture: a box for each node, with the test that leads to it above.
 
-Leaves have the colour of their answer, the paler the less pure they are, and a bar of
-the shares of the labels; for numbers, a scale with the mean and standard deviation.
+Leaves have the colour of their answer, the paler the less pure they are, and a bar with
+the share of each label. Everything is placed here; the template only writes it.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from math import inf
+from typing import NamedTuple
 
 from treecompile.model import words
 from treecompile.model.errors import OptionError
-from treecompile.model.ir import Leaf, Program, RuleSet, Tree
-from treecompile.pictures import svg
-from treecompile.pictures.bars import bar
+from treecompile.model.ir import Program, RuleSet, Tree
+from treecompile.pictures import text
 from treecompile.pictures.boxes import HIGH, LABEL, PADDING, Box, boxes_of
-from treecompile.pictures.colours import BOX, FAINT, INK, LINE, Palette, on
-from treecompile.pictures.layout import fitting, place
-from treecompile.pictures.legend import header
-from treecompile.pictures.options import DOWN, FEW, MOST, DrawOptions
-from treecompile.pictures.svg import MARGIN
+from treecompile.pictures.colours import Palette
+from treecompile.pictures.layout import place
+from treecompile.pictures.options import DOWN, MOST, RIGHT, DrawOptions
 from treecompile.rules.trail import trail
 
-LIT = 3.0  # the width of the lines of a lit path
+MARGIN = 16
+PAGE = 960  # the width of a notebook
+SHRINKABLE = 1_300  # a picture up to this width is still legible on a page
+LINE = text.LINE_HEIGHT
+NARROWEST = 440  # of the texts above the tree
+SPLIT = "#f6f8fa"  # the colour of the box of a split
 ROUNDED = "thresholds are rounded: point at one to see it in full"
 
 
-def draw(
+class TextLine(NamedTuple):
+    """A line of text above the tree."""
+
+    y: int
+    text: str
+
+
+class Swatch(NamedTuple):
+    """A colour above the tree, and what it stands for."""
+
+    x: int
+    y: int
+    colour: str
+    name: str
+
+
+class Band(NamedTuple):
+    """A part of the bar in a box."""
+
+    x: int
+    width: int
+    colour: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    box: Box  # that it leads to
+    path: str  # M251 140 C251 155 51 155 51 170
+    x: int  # of its test
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    box: Box
+    kind: str  # leaf, split, or hidden: a split without what is below
+    fill: str
+    bands: list[Band]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What the template of the target `svg` writes."""
+
+    title: str  # Decision tree for play
+    width: int
+    height: int
+    lines: list[TextLine]  # the target, the rule of a row, what is to be known
+    swatches: list[Swatch]
+    edges: list[Edge]
+    nodes: list[Node]
+    anchor: str  # of the tests at the edges: start, middle
+
+
+def picture(
     program: Program, options: DrawOptions = DrawOptions(), readable: int = MOST
-) -> str:
-    """The text of an SVG file, of at most `readable` leaves by default."""
+) -> Picture:
+    """Place everything, of at most `readable` leaves by default."""
     tree = program.body
     if isinstance(tree, RuleSet):
         raise OptionError(
@@ -38,30 +97,31 @@ def draw(
     followed = None if options.row is None else trail(program, options.row)
     lit = followed.passed if followed else frozenset[int]()
     boxes, layout = _laid_out(program, tree, options, readable, lit)
-    answers = [node.value for node in tree.nodes if isinstance(node, Leaf)]
-    palette = Palette(tree.labels, answers, boxes[0].rows)
+    palette = Palette(tree, boxes[0].rows)
     wide, high = place(boxes, layout)
-    said = followed.sentence if followed else ""
-    notes = _notes(boxes)
-    head, least, top = header(program, palette, said, notes, wide)
-    left = MARGIN + max(0.0, (least - wide) / 2 if layout == DOWN else 0.0)
+    room = min(max(wide, NARROWEST), PAGE - 2 * MARGIN)
+    texts = text.wrapped(followed.sentence, room) if followed else []
+    swatches, top = _swatches(palette, room, MARGIN + 12 + LINE * (len(texts) + 1))
+    notes = text.wrapped("; ".join(_notes(boxes, palette)), room)
+    places = [MARGIN + 12 + LINE * n for n in range(len(texts) + 1)]
+    places += [top + LINE * n for n in range(1, len(notes) + 1)]
+    left = MARGIN + (max(0, (room - wide) // 2) if layout == DOWN else 0)
     for box in boxes:
         box.x += left
-        box.y += top - LABEL
-    parts = list(head)
+        box.y += places[-1] + 18 - LABEL
     # The lit edges last: nothing crosses them.
-    for box in sorted(boxes[1:], key=lambda box: box.lit):
-        parts += _edge(box, layout)
-    for box in boxes:
-        parts += _box(box, palette)
-    name = f"Decision tree for {words.name(program.target)}"
-    wide, high = max(wide, least) + 2 * MARGIN, high + top - LABEL + MARGIN
-    return svg.document(wide, high, name, parts)
-
-
-def compact(program: Program, options: DrawOptions = DrawOptions()) -> str:
-    """A picture for a document or a notebook: of many leaves, those with most rows."""
-    return draw(program, options, FEW)
+    ends = sorted(boxes[1:], key=lambda box: box.lit)
+    target = words.name(program.target)
+    return Picture(
+        f"Decision tree for {target}",
+        max(wide, room) + 2 * MARGIN,
+        places[-1] + 18 - LABEL + high + MARGIN,
+        list(map(TextLine, places, [text.cut(target, 60), *texts, *notes])),
+        swatches,
+        [_edge(box, layout) for box in ends],
+        [_node(box, palette) for box in boxes],
+        "middle" if layout == DOWN else "start",
+    )
 
 
 def _laid_out(
@@ -71,70 +131,66 @@ def _laid_out(
     readable: int,
     lit: frozenset[int],
 ) -> tuple[list[Box], str]:
-    """The boxes and their layout; if nothing else is asked for, as many as fit."""
+    """The boxes and the way they grow; levels are left out until they can be read."""
     most = options.max_leaves or readable
     deepest = inf if options.max_depth is None else options.max_depth
     is_free = options.max_depth is None and options.max_leaves is None
     while True:
         boxes = boxes_of(program, tree, (most, deepest), lit)
-        layout = options.layout or fitting(boxes)
+        fits = place(boxes, DOWN)[0] <= PAGE - 2 * MARGIN
+        layout = options.layout or (DOWN if fits else RIGHT)
         wide, _ = place(boxes, layout)
         drawn = max(box.depth for box in boxes if not (box.parent and box.parent.lit))
-        if not is_free or wide <= svg.SHRINKABLE or drawn < 2:
+        if not is_free or wide <= SHRINKABLE or drawn < 2:
             return boxes, layout
         deepest = drawn - 1
 
 
-def _notes(boxes: list[Box]) -> list[str]:
-    is_rounded = any(box.is_rounded for box in boxes)
+def _notes(boxes: list[Box], palette: Palette) -> list[str]:
+    """What stands above the tree, in small letters."""
+    notes = ["a rule has the number of its cases and their standard deviation"]
+    if palette.labels:
+        notes = ["the more of a rule's cases have its answer, the stronger its colour"]
     hidden = sum(box.hidden for box in boxes)
-    notes = [f"{hidden:,} leaves are summarised, in dashed boxes"] if hidden else []
-    return notes + [ROUNDED] * is_rounded
+    if hidden:
+        notes.append(f"{hidden:,} leaves are summarised, in dashed boxes")
+    return notes + [ROUNDED] * any(box.is_rounded for box in boxes)
 
 
-def _edge(box: Box, layout: str) -> list[str]:
-    parent, n = box.parent, svg.number
+def _swatches(palette: Palette, wide: int, y: int) -> tuple[list[Swatch], int]:
+    """The colours in as many lines as they take, and where the last one stands."""
+    found, x = [], MARGIN
+    for colour, name in palette.legend():
+        shown = text.cut(name, 34)
+        room = text.width(shown) + 30
+        if x > MARGIN and x + room > MARGIN + wide:
+            x, y = MARGIN, y + LINE
+        found.append(Swatch(x, y, colour, shown))
+        x += room
+    return found, y
+
+
+def _edge(box: Box, layout: str) -> Edge:
+    parent = box.parent
     assert parent is not None
-    is_lit = box.lit and parent.lit
-    middle = box.x + box.width / 2
     if layout == DOWN:
-        x, y = parent.x + parent.width / 2, parent.y + HIGH
-        end = box.y - LABEL
-        bend = (y + end) / 2
-        curve = f"M{n(x)} {n(y)} C{n(x)} {n(bend)} {n(middle)} {n(bend)} {n(middle)}"
-        curve += f" {n(end)}"
-    else:
-        x, y, end = parent.x + parent.width, parent.y + HIGH / 2, box.y + HIGH / 2
-        bend = box.x - 17
-        curve = f"M{n(x)} {n(y)} H{n(bend - 14)} C{n(bend)} {n(y)} {n(bend)} {n(end)}"
-        curve += f" {n(box.x)} {n(end)}"
-    stroke, thick = (INK, LIT) if is_lit else (LINE, 1.0)
-    at = (middle, box.y - 4) if layout == DOWN else (box.x, box.y - 4)
-    text = svg.line(
-        *at,
-        box.test,
-        fill=INK if is_lit else FAINT,
-        bold=is_lit,
-        small=True,
-        anchor="middle" if layout == DOWN else "",
-    )
-    path = svg.shape("path", d=curve, fill="none", stroke=stroke, stroke_width=thick)
-    return svg.titled(box.exact, path, text)
+        middle, end = box.x + box.width // 2, box.y - LABEL
+        x, y = parent.x + parent.width // 2, parent.y + HIGH
+        bend = (y + end) // 2
+        path = f"M{x} {y} C{x} {bend} {middle} {bend} {middle} {end}"
+        return Edge(box, path, middle, box.y - 4)
+    x, y, end = parent.x + parent.width, parent.y + HIGH // 2, box.y + HIGH // 2
+    bend = box.x - 17
+    path = f"M{x} {y} H{bend - 14} C{bend} {y} {bend} {end} {box.x} {end}"
+    return Edge(box, path, box.x, box.y - 4)
 
 
-def _box(box: Box, palette: Palette) -> list[str]:
-    x, y, wide = box.x, box.y, box.width
-    inner = wide - 2 * PADDING
-    fill = palette.fill(box.answer, box.rows) if box.is_leaf else BOX
-    ink = on(fill)
-    frame: dict[str, str | float] = {"fill": fill, "stroke": INK if box.lit else LINE}
-    frame["stroke_width"] = LIT if box.lit else 1.0
-    if box.hidden:
-        frame["stroke_dasharray"] = "4 3"
-    return svg.titled(
-        box.whole,
-        svg.shape("rect", x=x, y=y, width=wide, height=HIGH, rx=5, **frame),
-        svg.line(x + PADDING, y + 15, box.head, fill=ink, bold=True),
-        svg.line(x + PADDING, y + 29, box.foot, fill=ink, small=True),
-        *bar(box.answer, box.rows, palette, (x + PADDING, y + 34, inner), ink),
-    )
+def _node(box: Box, palette: Palette) -> Node:
+    inner = box.width - 2 * PADDING
+    bands = palette.bands(box.rows)
+    ends = accumulate((share for _, share in bands), initial=0.0)
+    places = pairwise(PADDING + round(end * inner) for end in ends)
+    bar = [Band(x, end - x, c) for (c, _), (x, end) in zip(bands, places, strict=True)]
+    kind = "hidden" if box.hidden else "split" if box.answer is None else "leaf"
+    fill = SPLIT if box.answer is None else palette.fill(box.answer, box.rows)
+    return Node(box, kind, fill, bar)

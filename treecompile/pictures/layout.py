@@ -7,52 +7,40 @@ their outlines allow, as in the drawings of Reingold and Tilford.
 
 from __future__ import annotations
 
-from treecompile.pictures import svg
+from itertools import accumulate
+from math import ceil
+
 from treecompile.pictures.boxes import HIGH, LABEL, Box
 from treecompile.pictures.options import DOWN, RIGHT
 
-BESIDE = {DOWN: 14.0, RIGHT: 8.0}  # the gap between neighbours
-BETWEEN = {DOWN: 30.0, RIGHT: 34.0}  # from one depth to the next, for the edges
+BESIDE = {DOWN: 14, RIGHT: 8}  # the gap between neighbours
+BETWEEN = {DOWN: 30, RIGHT: 34}  # from one depth to the next, for the edges
 
 Outline = tuple[list[float], list[float]]  # the least and greatest place at each depth
 
 
-def place(boxes: list[Box], layout: str) -> tuple[float, float]:
+def place(boxes: list[Box], layout: str) -> tuple[int, int]:
     """Give every box its x and y, from 0; the width and height of them all."""
     _place_across(boxes, layout)
-    starts, length = _depths(boxes, layout)
-    wide = max(box.across + _extent(box, layout) / 2 for box in boxes)
+    sizes: dict[int, int] = {}  # of the boxes of each depth
     for box in boxes:
-        start = starts[box.depth]
+        size = HIGH + LABEL if layout == DOWN else max(box.width, box.test_width)
+        sizes[box.depth] = max(sizes.get(box.depth, 0), size)
+    ends = list(accumulate(sizes[depth] + BETWEEN[layout] for depth in sorted(sizes)))
+    length = ends[-1] - BETWEEN[layout]
+    wide = ceil(max(box.across + _extent(box, layout) / 2 for box in boxes))
+    for box in boxes:
+        start = ends[box.depth - 1] if box.depth else 0
         if layout == DOWN:
-            box.x, box.y = box.across - box.width / 2, start + LABEL
+            box.x, box.y = round(box.across - box.width / 2), start + LABEL
         else:
-            box.x, box.y = start, box.across - HIGH / 2 + LABEL / 2
+            box.x, box.y = start, round(box.across - HIGH / 2 + LABEL / 2)
     return (wide, length) if layout == DOWN else (length, wide)
 
 
-def fitting(boxes: list[Box]) -> str:
-    """Down if the picture then fits a page, else to the right."""
-    wide, _ = place(boxes, DOWN)
-    return DOWN if wide <= svg.PAGE - 2 * svg.MARGIN else RIGHT
-
-
-def _extent(box: Box, layout: str) -> float:
+def _extent(box: Box, layout: str) -> int:
     """How much room a box takes across, with the test above it."""
     return max(box.width, box.test_width) if layout == DOWN else HIGH + LABEL
-
-
-def _depths(boxes: list[Box], layout: str) -> tuple[list[float], float]:
-    """Where the boxes of each depth start, and where the last ones end."""
-    sizes = [0.0] * (max(box.depth for box in boxes) + 1)
-    for box in boxes:
-        longer = max(box.width, box.test_width) if layout == RIGHT else HIGH + LABEL
-        sizes[box.depth] = max(sizes[box.depth], longer)
-    starts, end = [], 0.0
-    for size in sizes:
-        starts.append(end)
-        end += size + BETWEEN[layout]
-    return starts, end - BETWEEN[layout]
 
 
 def _place_across(boxes: list[Box], layout: str) -> None:

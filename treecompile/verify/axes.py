@@ -14,7 +14,6 @@ from ctypes import c_float
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from math import inf, isfinite, nan, nextafter
-from random import Random
 
 from treecompile.emit.sql.dialect import NumberTypes
 from treecompile.model.ir import AnyBody, Condition, Feature, Kind, Op, Value
@@ -91,18 +90,6 @@ def of_dialect(types: NumberTypes) -> Iterator[tuple[str, NumberProbes]]:
     ):
         if name:
             yield name, NumberProbes(beside, (None,))
-
-
-def below(count: int, dice: Random) -> int:
-    """Return a random number from 0 to count - 1, as `Random.choice` draws it.
-
-    A large model needs a million of them, and the methods of Random are slow.
-    """
-    bits = count.bit_length()
-    number = dice.getrandbits(bits)
-    while number >= count:
-        number = dice.getrandbits(bits)
-    return number
 
 
 # ---------------------------------------------------------------- axes

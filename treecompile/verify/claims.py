@@ -1,36 +1,29 @@
-"""Finds out what an artefact claims to be: for which engine, with which outputs.
+"""Finds out what an artefact claims to be, and on which engine it runs.
 
-A SQL artefact says so in its first line. If it was written without comments, the user
-has to say it, or the column names of the query tell the outputs.
+Its header names the target and the options that it was emitted with. If it has none,
+the user says what it is, or the column names of a query tell the outputs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from treecompile.emit.options import check_choice
+from treecompile.emit import header
+from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import dialect_names, read_dialect
-from treecompile.emit.sql.outputs import OUTPUTS, output_problem, position_of
-from treecompile.emit.targets import nearest
+from treecompile.emit.sql.outputs import OUTPUTS, asked_outputs, output_problem
+from treecompile.emit.targets import nearest, read_target
 from treecompile.engines.addresses import ENGINES
 from treecompile.model.errors import EngineError, OptionError
 from treecompile.model.ir import AnyProgram, Forest
-from treecompile.verify.statements import RefusedError, sql_form
+from treecompile.verify.execution import sql_form
 
-PYTHON, NODE = MODULE_ENGINES = ("python", "node")  # engines that run a module
-RUNNERS = (*MODULE_ENGINES, *ENGINES)  # what --engine can name
-LANGUAGES = {PYTHON: "Python", NODE: "JavaScript"}
-OUTPUT = re.compile(r"(label|rule|margin|probability)(?: ([0-9]{1,9}))?")
-HEADER = re.compile(
-    rf"/\* treecompile [^\s,;]+[,;] dialect (?P<dialect>\w+)[,;]"
-    rf" output (?P<outputs>{OUTPUT.pattern}(?:, {OUTPUT.pattern})*)[,;]"
-)
-MODULES = {  # what only a module for that engine contains
-    PYTHON: re.compile(r"^def predict\(", re.MULTILINE),
-    NODE: re.compile(r"^function predict\(", re.MULTILINE),
-}
+PYTHON, NODE, SQL = "python", "node", "sql"
+MODULES = {"python": PYTHON, "javascript": NODE}  # engines that run a module, by target
+RUNNERS = (*MODULES.values(), *ENGINES)  # what --engine can name
+FUNCTION = re.compile(r"^(def|function) predict\(", re.MULTILINE)  # of a module
 # A column's name at the end of its expression: ... AS "prediction",
 COLUMN = re.compile(
     rf"\bAS ([\"`]?)({'|'.join(OUTPUTS.values())})\1,?$", re.MULTILINE | re.IGNORECASE
@@ -42,8 +35,13 @@ Wanted = Sequence[tuple[str, int | None]]
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    engine: str
-    wanted: Wanted
+    """What an artefact is, so that it can be emitted again."""
+
+    target: str  # "sql"
+    options: EmitOptions
+    engine: str  # that it runs on; "" if none here can run it
+    wanted: Wanted = ()
+    header: header.Header | None = None
     assumed: bool = False  # nobody named the output: it is taken for the label
 
 
@@ -53,31 +51,69 @@ def claim(
     engine: str = "",
     output: str = "",
     label: str = "",
+    columns: Mapping[str, str] | None = None,
 ) -> Claim:
     """Return what is to be verified, from the text and from the user's options."""
-    header = HEADER.match(text)
-    engine = engine or (header["dialect"] if header else _module_engine(text))
-    check_engine(engine)
-    if engine in MODULE_ENGINES:
+    if engine:
+        check_engine(engine)
+    said = header.read(text)
+    assumed = False
+    if said is not None:
+        target, options = said.target, EmitOptions(**said.options)
+        if {output, label} - {"", options.output, options.label}:
+            raise OptionError(
+                f"output={output!r}: the artefact says that it gives {options.output}:"
+                " leave the option out"
+            )
+    elif target := _module(text, engine):
+        options = EmitOptions()
+    else:
+        target, named = SQL, output or _named_by_columns(text)
+        assumed = not named
+        form = sql_form(text)
+        options = EmitOptions(
+            dialect=engine,
+            form="view" if form.view else "select" if form.table else "expression",
+            table=form.table,
+            name=form.view,
+            output=named or "label",
+            label=label,
+            columns=columns or {},
+            comments=False,
+        )
+    lowering = read_target(target).lowering
+    if lowering in MODULES:
         if output or label:
-            language = LANGUAGES[engine]
             raise OptionError(
-                f"output is for SQL, and this is {language}: leave it out"
+                f"output is for SQL, and this is {target.title()}: leave it out"
             )
-        return Claim(engine, _of_module(program))
-    wanted = named = _named_by_user(program, output, label)
-    if header:
-        found = OUTPUT.findall(header["outputs"])
-        wanted = [(part, int(place) if place else None) for part, place in found]
-        if named and named != wanted:
-            raise OptionError(
-                f"output={output!r}: the artefact says that it gives"
-                f" {header['outputs']}: leave the option out"
-            )
-    wanted = wanted or _named_by_columns(text, engine)
-    for part, place in wanted:
-        _check_output(program, part, place)
-    return Claim(engine, wanted or [("label", None)], not wanted)
+        return Claim(target, options, MODULES[lowering], _of_module(program), said)
+    if lowering != SQL:
+        return Claim(target, options, "", (), said)
+    try:
+        asked = asked_outputs(program.body, options)
+    except OptionError as error:
+        if said is None:
+            raise
+        raise EngineError(f"the artefact is of another model: {error}") from None
+    if engine in MODULES.values():
+        raise OptionError(f"engine={engine!r}: the artefact is SQL: leave it out")
+    wanted = [(each.output, each.label) for each in asked]
+    engine = engine or read_dialect(options.dialect).engine
+    return Claim(target, options, engine, wanted, said, assumed)
+
+
+def _module(text: str, engine: str) -> str:
+    """Return the target of a module without a header; "" for SQL."""
+    found = FUNCTION.search(text)
+    own = {"def": PYTHON, "function": NODE}[found[1]] if found else ""
+    engine = engine or own
+    if not engine:
+        raise EngineError(
+            "the artefact does not name its engine (SQL without comments does not):"
+            f" add engine, one of {', '.join(RUNNERS)}"
+        )
+    return {on: target for target, on in MODULES.items()}.get(engine, "")
 
 
 def _of_module(program: AnyProgram) -> Wanted:
@@ -86,20 +122,12 @@ def _of_module(program: AnyProgram) -> Wanted:
     reasons: list[tuple[str, int | None]] = [("rule", None)]
     if isinstance(body, Forest):
         reasons = [("margin", place) for place in range(len(body.start))]
-    shares = range(len(body.labels))
-    if output_problem(body, "probability"):
-        shares = range(0)
-    return [("label", None), *reasons, *(("probability", place) for place in shares)]
-
-
-def _module_engine(text: str) -> str:
-    for engine, pattern in MODULES.items():
-        if pattern.search(text):
-            return engine
-    raise EngineError(
-        "the artefact does not name its engine (SQL without comments does not):"
-        f" add engine, one of {', '.join(RUNNERS)}"
-    )
+    shares = len(body.labels) * (not output_problem(body, "probability"))
+    return [
+        ("label", None),
+        *reasons,
+        *(("probability", place) for place in range(shares)),
+    ]
 
 
 def check_engine(engine: str) -> None:
@@ -113,38 +141,9 @@ def check_engine(engine: str) -> None:
     raise EngineError(f"unknown engine {engine!r}{nearest(engine, RUNNERS)}")
 
 
-def _named_by_user(program: AnyProgram, output: str, label: str) -> Wanted:
-    parts = [part.strip() for part in output.split(",")] if output else []
-    for part in parts:
-        check_choice("output", part, OUTPUTS)
-    if label and "probability" not in parts:
-        raise OptionError("label needs output=probability: add it")
-    place = position_of(program.body.labels, label) if label else None
-    return [(part, place if part == "probability" else None) for part in parts]
-
-
-def _named_by_columns(text: str, engine: str) -> Wanted:
-    """Return the outputs by the column names of a query; [] for an expression."""
-    try:
-        form = sql_form(text, engine)
-    except RefusedError:  # reported when it is to run
-        return []
-    if not form.table:
-        return []
+def _named_by_columns(text: str) -> str:
+    """Return the outputs by the column names of a query; "" for an expression."""
+    if not sql_form(text).table:
+        return ""
     outputs = {column: output for output, column in OUTPUTS.items()}
-    return [(outputs[name.lower()], None) for _, name in COLUMN.findall(form.text)]
-
-
-def _check_output(program: AnyProgram, output: str, label: int | None) -> None:
-    """Refuse an output or a label that the model does not have."""
-    labels = program.body.labels
-    if output_problem(program.body, output):
-        raise EngineError(
-            f"the artefact gives a {output}, and the model has none: it was compiled"
-            " from another model"
-        )
-    if label is not None and label >= len(labels):
-        raise EngineError(
-            f"the artefact gives the {output} of label {label}, and the model has"
-            f" {len(labels)} labels: it was compiled from another model"
-        )
+    return ",".join(outputs[name.lower()] for _, name in COLUMN.findall(text))

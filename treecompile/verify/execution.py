@@ -6,30 +6,80 @@ SQL only reads, for a limited time.
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isinf
 from typing import Any
 
-from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit import header
+from treecompile.emit.options import EmitOptions
+from treecompile.emit.sql import dbt
+from treecompile.emit.sql.dialect import Dialect, read_dialect
 from treecompile.emit.sql.text import Quoting
 from treecompile.engines.base import Connection, Engine
 from treecompile.model.errors import EngineError, TreecompileError
 from treecompile.model.ir import Feature, Row
-from treecompile.verify.processes import TIMEOUT, not_in_time
-from treecompile.verify.statements import RefusedError, SqlForm, sql_form
+from treecompile.verify.processes import TIMEOUT, RefusedError, not_in_time
 from treecompile.verify.supervision import deadline
 
 Answers = list[Any]
 
+# ---------------------------------------------------------------- forms
+
+NAME = r'(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|[^\W\d][\w$]*)'
+PATH = rf"(?:{NAME}\s*\.\s*)*{NAME}"
+BEGINNING = re.compile(
+    r"(?:\s|/\*.*?\*/|--[^\n]*\n)*+"
+    rf"(?:SELECT\b|WITH\b|CREATE\s+VIEW\s+(?P<view>{PATH})\s+AS\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+TEXT = re.compile(r"'(?:[^']|'')*'")
+SOURCE = re.compile(rf"(?<!DISTINCT )\bFROM\s+({PATH})", re.IGNORECASE)
+# What dbt replaces: {{ ref("model") }}, {{ source("shop", "table") }}. In the rest of a
+# model no two braces follow each other, except to write a brace.
+REFERENCE = re.compile(r'\{\{ (?:ref|source)\((".*?")\) \}\}')
+
 
 @dataclass(frozen=True, slots=True)
-class RowTable:
-    """The table that an artefact reads; its first column numbers the rows."""
+class SqlForm:
+    """One expression, query or view, and the table that it reads."""
 
-    name: str  # quoted
-    columns: Sequence[str]  # quoted, the row number first
-    types: Sequence[str]
+    text: str  # without the semicolon at its end
+    table: str = ""  # quoted; "" for an expression
+    view: str = ""  # the view that it creates, quoted
+
+    @property
+    def schema(self) -> str:
+        """Of the table; "" for none."""
+        return re.sub(rf"(?:\s*\.\s*)?{NAME}$", "", self.table)
+
+
+def sql_form(text: str) -> SqlForm:
+    """Tell the form by the first word, and the table by the header or after FROM."""
+    text = text.rstrip("; \r\n\t")
+    beginning = BEGINNING.match(text)
+    if beginning is None:
+        return SqlForm(text)
+    said = header.read(text)
+    options = EmitOptions(**said.options) if said else EmitOptions()
+    table = ""
+    if options.table:
+        quoting = Quoting(read_dialect(options.dialect), bare=True)
+        table = quoting.path("table", options.table)
+    if reference := REFERENCE.search(text):
+        table = table or ".".join(json.loads(f"[{reference[1]}]"))
+        text = dbt.rendered(
+            f"{text[:reference.start()]}{table}{text[reference.end():]}"
+        )
+    if not table:
+        source = SOURCE.search(TEXT.sub("''", text))
+        table = source[1] if source else ""
+    return SqlForm(text, table, beginning["view"] or "")
+
+
+# ---------------------------------------------------------------- runs
 
 
 def run_sql(
@@ -52,7 +102,7 @@ def run_sql(
         return []
     dialect, renamed = engine.dialect, columns or {}
     quoting = Quoting(dialect, bare=True)
-    form = sql_form(text, dialect.key)
+    form = sql_form(text)
     usual = dialect.types
     types = replace(
         usual, number=number_type or usual.number, text=text_type or usual.text
@@ -61,24 +111,33 @@ def run_sql(
     number = "row_number"
     while number.casefold() in {name.casefold() for name in names}:
         number += "_"
-    table = RowTable(
-        form.table or quoting.name("treecompile_rows"),
-        [quoting.name(name) for name in (number, *names)],
-        [usual.integer, *(types.of(feature.type) for feature in features)],
-    )
+    columns_read = [quoting.name(name) for name in (number, *names)]
+    kinds = [usual.integer, *(types.of(feature.type) for feature in features)]
     with engine.sandbox(engine.url) as connection:
         try:
-            _fill(connection, dialect, form, table, rows)
+            table = form.table or quoting.name("treecompile_rows")
+            _create(connection, dialect, table, form.schema, columns_read, kinds)
+            numbered: list[Any] = [(number, *row) for number, row in enumerate(rows)]
+            plain = [kind.partition(" COLLATE ")[0] for kind in kinds]
+            connection.insert(table, plain, numbered)
+            query = form.text
+            if not form.table:
+                # The expression may end in a comment: FROM begins a new line.
+                query = f"SELECT {columns_read[0]}, {query}\nFROM {table}"
             with deadline(timeout):
-                found = _answers(connection, form, table, len(rows), timeout)
+                if form.view:
+                    connection.execute(query)
+                    query = f"SELECT * FROM {form.view}"
+                with connection.locked(timeout):
+                    found = connection.fetch(query, len(rows) + 1)
         except TreecompileError:
             raise
         except TimeoutError:
             raise RefusedError(not_in_time(timeout)) from None
         except connection.errors as error:
             raise RefusedError(" ".join(str(error).split())) from None
-    columns_read = len(table.columns) if form.table else 1  # SELECT *, or the number
-    return _ordered(found, len(rows), columns_read, outputs)
+    # A query has all columns of its table; an expression, the number of the row.
+    return _ordered(found, len(rows), len(kinds) if form.table else 1, outputs)
 
 
 def _ordered(
@@ -91,10 +150,8 @@ def _ordered(
     answers: dict[Any, Any] = {}
     for record in found:
         if len(record) != columns + outputs:
-            found_columns = f"{len(record)} column{'s' * (len(record) != 1)}"
-            raise RefusedError(
-                f"{found_columns} came out: expected {columns + outputs}"
-            )
+            came = f"{len(record)} column{'s' * (len(record) != 1)} came out"
+            raise RefusedError(f"{came}: expected {columns + outputs}")
         number = record[0]
         if type(number) is not int or not 0 <= number < rows or number in answers:
             raise RefusedError("it does not keep the columns of the table as they are")
@@ -102,45 +159,27 @@ def _ordered(
     return [answers[number] for number in range(rows)]
 
 
-def _fill(
+def _create(
     connection: Connection,
     dialect: Dialect,
-    form: SqlForm,
-    table: RowTable,
-    rows: Sequence[Row],
+    table: str,
+    schema: str,
+    columns: Sequence[str],
+    kinds: Sequence[str],
 ) -> None:
-    """Create the table and insert the rows, numbered."""
+    """Create the table that the artefact reads; its first column numbers the rows."""
     create = connection.create
-    if schema := form.schema.rstrip(". "):
+    if schema:
         create = create.replace(" TEMPORARY", "")  # which belongs to no schema
         if connection.schema is None:
             raise EngineError(
-                f"{table.name}: verify works in a schema of its own on {dialect.name}:"
+                f"{table}: verify works in a schema of its own on {dialect.name}:"
                 " compile the artefact with a table without a schema"
             )
         if connection.schema:
             connection.execute(connection.schema.format(schema))
-    pairs = zip(table.columns, table.types, strict=True)
-    declared = ", ".join(f"{name} {kind}" for name, kind in pairs)
-    connection.execute(create.format(table.name, declared))
-    plain = [kind.partition(" COLLATE ")[0] for kind in table.types]
-    numbered: list[Any] = [(number, *row) for number, row in enumerate(rows)]
-    connection.insert(table.name, plain, numbered)
-
-
-def _answers(
-    connection: Connection, form: SqlForm, table: RowTable, rows: int, timeout: float
-) -> Sequence[Sequence[Any]]:
-    """Run the artefact; records begin with the row number and end with the outputs."""
-    query = form.text
-    if form.view:
-        connection.execute(query)
-        query = f"SELECT * FROM {form.view}"
-    elif not form.table:
-        # The expression may end in a comment: FROM begins a new line.
-        query = f"SELECT {table.columns[0]}, {query}\nFROM {table.name}"
-    with connection.locked(timeout):
-        return connection.fetch(query, rows + 1)
+    declared = map(" ".join, zip(columns, kinds, strict=True))
+    connection.execute(create.format(table, ", ".join(declared)))
 
 
 def holdable(dialect: Dialect, rows: Sequence[Row]) -> Sequence[Row]:

@@ -17,8 +17,13 @@ from typing import Any
 from treecompile.emit.javascript.decision import SAFE, is_large
 from treecompile.model.errors import EngineError
 from treecompile.model.ir import Body, Label, Row, Value, ValueType
-from treecompile.verify.processes import TIMEOUT, ModuleAnswer, execute, records
-from treecompile.verify.statements import RefusedError
+from treecompile.verify.processes import (
+    TIMEOUT,
+    ModuleAnswer,
+    RefusedError,
+    execute,
+    records,
+)
 
 # `run` imports a module, reads rows, and writes [label, probabilities, rule] for each.
 FUNCTIONS = r"""

@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from treecompile.model.errors import OptionError
-from treecompile.verify.statements import RefusedError
 
 TIMEOUT = 600.0  # seconds for one run of an artefact
 MOST_SECONDS = 10_000_000  # with more, the timers of some systems fail
+
+
+class RefusedError(Exception):
+    """The artefact cannot be run: it is wrong, not the request."""
 
 
 @dataclass(frozen=True, slots=True)

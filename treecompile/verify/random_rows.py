@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any, cast
 
@@ -11,13 +11,11 @@ import numpy as np
 from treecompile.model.arrays import Array, Floats
 from treecompile.model.ir import Row, Value
 from treecompile.regions.region import Interval, Region
-from treecompile.regions.space import Box
 from treecompile.verify.axes import Axis, CategoryAxis, Grid, NumberAxis
+from treecompile.verify.search import Cell
 
 MISSING = 0.1  # the share of missing values where known ones are possible as well
 
-# The regions of some features; the others may have any value.
-Cell = Mapping[int, Region]
 Pin = tuple[int, Value]  # a feature, and the value that a row must have there
 
 
@@ -27,34 +25,26 @@ class RandomRows:
     def __init__(self, grid: Grid, dice: Random) -> None:
         self.grid, self.dice = grid, dice
 
-    def inside(self, cells: Sequence[Cell], pins: Sequence[Pin] = ()) -> Iterator[Row]:
-        """Draw a row in each cell; with pins, each row has the value of its pin."""
+    def inside(self, places: Sequence[tuple[Cell, Pin | None]]) -> Iterator[Row]:
+        """Draw a row in each cell; with a pin, the row has its value."""
         axes = self.grid.axes
         bounded: list[tuple[list[int], list[Region]]] = [([], []) for _ in axes]
-        for number, cell in enumerate(cells):
+        for number, (cell, _) in enumerate(places):
             for index, region in cell.items():
                 rows, regions = bounded[index]
                 rows.append(number)
                 regions.append(region)
         columns = []
         for axis, (rows, regions) in zip(axes, bounded, strict=True):
-            codes = self._picked(axis, [axis.everything], len(cells))
+            codes = self._picked(axis, [axis.everything], len(places))
             if rows:
                 codes[rows] = self._picked(axis, regions, len(rows))
             columns.append(_values(axis, codes))
-        return _pinned(columns, pins)
-
-    def in_boxes(self, places: Sequence[tuple[Box, Pin | None]]) -> Iterator[Row]:
-        """Draw a row in each box; with a pin, the row has its value."""
-        count = len(places)
-        if not count:
-            return iter(())
-        regions = zip(*(box for box, _ in places), strict=True)
-        columns = [
-            _values(axis, self._picked(axis, own, count))
-            for axis, own in zip(self.grid.axes, regions, strict=True)
-        ]
-        return _pinned(columns, [pin for _, pin in places])
+        for number, (_, pin) in enumerate(places):
+            if pin is not None:
+                index, value = pin
+                columns[index][number] = value
+        return zip(*columns, strict=True)
 
     def anywhere(self, count: int) -> Iterator[Row]:
         """Draw rows in which all values of an axis are equally likely."""
@@ -121,15 +111,6 @@ class RandomRows:
 def _places(axis: CategoryAxis, region: Region) -> Array:
     values = enumerate(axis.regions.values())
     return np.array([i for i, own in values if own.overlaps(region)], np.intp)
-
-
-def _pinned(columns: list[list[Any]], pins: Sequence[Pin | None]) -> Iterator[Row]:
-    """Set the values of the pins, and return the rows of the columns."""
-    for number, pin in enumerate(pins):
-        if pin is not None:
-            index, value = pin
-            columns[index][number] = value
-    return zip(*columns, strict=True)
 
 
 def _values(axis: Axis, codes: Array) -> list[Any]:

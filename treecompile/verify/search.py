@@ -14,7 +14,7 @@ row, an artefact that errs at that edge still gives the same answers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -25,6 +25,8 @@ from treecompile.regions.space import Box, Space
 
 STEPS = 1000  # after which one search gives up
 
+# The regions of some features; the others may have any value.
+Cell = Mapping[int, Region]
 Arms = tuple[tuple[Condition, int], ...]
 
 
@@ -83,6 +85,10 @@ class QuestionGraph:
         features = self.body.features
         return next(to for t, to in arms if holds(t, features[t.feature], value))
 
+    def is_default(self, state: int) -> bool:
+        """Whether a state is where no rule has decided."""
+        return isinstance(self.body, RuleSet) and state == len(self.arms) - 1
+
     def cells(self, space: Space) -> Iterator[StateBox]:
         """Yield where each leaf or rule decides, unless its box is empty."""
         if isinstance(self.body, Tree):
@@ -109,15 +115,27 @@ class QuestionGraph:
                 state += 1
 
     def _nodes(self, space: Space) -> Iterator[StateBox]:
-        """Yield every node of a tree that a row can come to, depth first."""
-        stack = [(0, space.everything)]
-        while stack:
-            state, box = stack.pop()
+        assert isinstance(self.body, Tree)
+        whole = space.everything
+        for state, cell in nodes(self.body, space):
+            box = tuple([cell.get(index, own) for index, own in enumerate(whole)])
             yield StateBox(state, state, box)
-            for test, child in self.arms[state]:
-                inner = space.cut(box, test)
-                if inner is not None:
-                    stack.append((child, inner))
+
+
+def nodes(tree: Tree, space: Space) -> Iterator[tuple[int, Cell]]:
+    """Yield every node of a tree that a row can come to, with the cell of its rows."""
+    cells: dict[int, Cell] = {0: {}}
+    for position, node in enumerate(tree.nodes):
+        cell = cells.pop(position, None)
+        if cell is None:
+            continue
+        yield position, cell
+        for branch in getattr(node, "branches", ()):
+            index = branch.when.feature
+            own = cell.get(index, space.everything[index])
+            region = own.meet(space.where(branch.when))
+            if not region.is_empty:
+                cells[branch.then] = {**cell, index: region}
 
 
 class EdgeSearch:

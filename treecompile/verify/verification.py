@@ -10,32 +10,36 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import zip_longest
 from math import isnan
 from typing import Any
 
+from treecompile import __version__
+from treecompile.emit.compiler import emit
 from treecompile.engines.addresses import ENGINES
-from treecompile.engines.base import Engine
 from treecompile.model.display import Display, DisplayTable, Shown, example
-from treecompile.model.errors import EngineError, shortened
+from treecompile.model.errors import EngineError, TreecompileError, shortened
+from treecompile.model.file.write import sha256
 from treecompile.model.forests import single
-from treecompile.model.ir import AnyProgram, Row, ValueType
+from treecompile.model.ir import AnyProgram, Label, Row, ValueType
 from treecompile.model.semantics import required_features
 from treecompile.model.unicode import is_unicode
 from treecompile.verify.axes import PYTHON_INTEGERS, of_dialect
-from treecompile.verify.cells import BUDGET, ProbeRows
-from treecompile.verify.claims import MODULE_ENGINES, NODE, PYTHON, claim
+from treecompile.verify.claims import MODULES, PYTHON, Claim, claim
 from treecompile.verify.constants import added
-from treecompile.verify.edges import reference_of, rows_to_try
 from treecompile.verify.execution import holdable, run_sql
-from treecompile.verify.forests import Nearly
 from treecompile.verify.node_process import run_node
-from treecompile.verify.pages import decision_in, is_page
-from treecompile.verify.processes import TIMEOUT, check_timeout, not_in_time
+from treecompile.verify.processes import (
+    TIMEOUT,
+    RefusedError,
+    check_timeout,
+    not_in_time,
+)
 from treecompile.verify.python_process import run_python
-from treecompile.verify.reference import Reference
-from treecompile.verify.statements import RefusedError
+from treecompile.verify.reference import Nearly, Reference, reference_of
+from treecompile.verify.rows import BUDGET, ProbeRows, probe_rows
 from treecompile.verify.supervision import EndedError, supervised
 
 TYPED_BUDGET = 10_000  # rows for each other number type: the edges, not all cells
@@ -56,30 +60,36 @@ class Mismatch:
 class Report(Shown):
     """What was tried, and the result."""
 
-    engine: str
-    rows: int  # the number of rows tried
-    complete: bool  # every combination of edge values was tried
-    cells: int  # leaves or rules that a row can reach
-    entered: int  # cells that a tried row reached
+    engine: str  # "" if the artefact was judged by its text alone
+    rows: int = 0  # the number of rows tried
+    complete: bool = False  # every combination of edge values was tried
+    cells: int = 0  # leaves or rules that a row can reach
+    entered: int = 0  # cells that a tried row reached
     edges: int = 0  # values at which a test decides an answer; not counted if complete
     covered: int = 0  # edges at which an error would have been found
     assumed: bool = False  # the output was not declared, and taken for the label
     mismatches: tuple[Mismatch, ...] = ()  # rows with a different answer
     refused: str = ""  # the engine's error message, if it gave no answers
+    # Whether the text is what the model gives; None if nobody knows its options.
+    as_emitted: bool | None = None
+    of_another_model: bool = False  # it names the SHA-256 of another one
 
     @property
     def passed(self) -> bool:
         return not self.mismatches and not self.refused
 
+    @property
+    def state(self) -> str:
+        """Whether somebody has changed the text, in two words; "" if unknown."""
+        if self.of_another_model:
+            return "of another model"
+        return {True: "as emitted", False: "edited since", None: ""}[self.as_emitted]
+
     def line(self, name: str = "the artefact") -> str:
-        """The result in a line: "verified predict.py on python: 2,797 rows, ..."."""
-        if self.refused:
-            return f"NOT verified: {self.engine} would not run {name}: {self.refused}"
-        if self.mismatches:
-            return (
-                f"NOT verified: {name} differs from the model on {self.engine} for"
-                f" {len(self.mismatches):,} of {self.rows:,} rows"
-            )
+        """The result in a line: "verified predict.py on python: as emitted; ..."."""
+        if self.passed and not self.engine:
+            return f"verified {name}: {self.state}"
+        state = f"{self.state}; " if self.state else ""
         extent = (
             f"{self.entered:,} of {self.cells:,} cells"
             f" and {self.covered:,} of {self.edges:,} edges"
@@ -87,7 +97,17 @@ class Report(Shown):
         if self.complete:
             extent = "every combination of edge values"
         rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
-        return f"verified {name} on {self.engine}: {rows}, {extent}"
+        if self.passed:
+            return f"verified {name} on {self.engine}: {state}{rows}, {extent}"
+        found = f"{name}: {self.refused}"
+        if self.refused and self.engine:
+            found = f"{self.engine} would not run {found}"
+        elif self.mismatches:
+            found = (
+                f"{name} differs from the model on {self.engine} for"
+                f" {len(self.mismatches):,} of {rows}"
+            )
+        return f"NOT verified: {state}{found}"
 
     def _display(self) -> Display:
         rows = [
@@ -111,42 +131,29 @@ def verify(
     seed: int = 0,
     timeout: float = TIMEOUT,
 ) -> Report:
-    """Run the text of an artefact over the cells of the model, and compare.
+    """Compare the text of an artefact with what the model gives, and run it.
 
-    `engine` is taken from the text if not given: a SQL artefact names its dialect in
-    its first line. `url` is that of a database server. `columns` renames features, as
-    for `emit`. `output` and `label` describe a SQL artefact without comments; they are
-    those it was emitted with. `timeout` is in seconds, for each run of the artefact.
+    The header of the artefact names the target, the engine and the options. For SQL
+    without comments, `engine`, `columns`, `output` and `label` do. It runs over the
+    cells of the model, at most `timeout` seconds each time; `url` is that of a database
+    server.
     """
     check_timeout(timeout)
     if not is_unicode(text):
         raise EngineError("the artefact is not Unicode text: it has a lone surrogate")
-    claimed = claim(program, text, engine, output, label)
-    renamed = columns or {}
-    reference = reference_of(program, claimed.wanted)
-    try:
-        if claimed.engine == NODE and is_page(text):
-            text = decision_in(text)
-        constants = added(program, text, claimed, renamed)
-    except RefusedError as error:
-        return Report(claimed.engine, 0, False, 0, 0, refused=str(error))
-    search = partial(rows_to_try, reference, constants=constants, seed=seed)
+    claimed = claim(program, text, engine, output, label, columns)
+    fresh, report = _compared(program, text, claimed)
+    if not claimed.engine:
+        return report
+    reference = reference_of(program.body, claimed.wanted)
+    search = partial(probe_rows, program.body, added(text, fresh or ""), seed=seed)
     if isinstance(reference, Reference):
-        search = partial(search, answer=reference.answer)
+        search = partial(search, answer=reference.known.__getitem__)
     tries = search(budget=budget)
     typed = partial(search, budget=min(budget, TYPED_BUDGET))
-    if claimed.engine in MODULE_ENGINES:
-        runs = _module_runs(program, text, tries.rows, typed, claimed.engine, timeout)
-    else:
-        database = ENGINES[claimed.engine].at(url)
-        options = {
-            "columns": renamed,
-            "outputs": len(claimed.wanted),
-            "timeout": timeout,
-        }
-        runs = _sql_runs(program, text, tries.rows, typed, database, options)
+    runs = _runs(program, text, claimed, tries.rows, typed, url, timeout)
     names = [feature.name for feature in program.body.features]
-    refused, rows, mismatches = "", 0, []
+    rows, mismatches = 0, []
     try:
         for some, answers in runs:
             rows += len(some)
@@ -157,18 +164,51 @@ def verify(
                     shown = dict(zip(names, row, strict=True))
                     mismatches.append(Mismatch(shown, _plain(expected), _plain(actual)))
     except RefusedError as error:
-        refused = shortened(str(error))
-    return Report(
-        engine=claimed.engine,
+        report = replace(report, refused=shortened(str(error)))
+    return replace(
+        report,
         rows=rows,
         complete=tries.complete,
         cells=max(tries.cells, len(reference.entered)),
         entered=len(reference.entered),
         edges=tries.edges,
         covered=tries.covered,
-        assumed=claimed.assumed,
         mismatches=tuple(mismatches),
+    )
+
+
+def _compared(
+    program: AnyProgram, text: str, claimed: Claim
+) -> tuple[str | None, Report]:
+    """Return what the model gives with the options of the artefact, and the verdict.
+
+    What cannot be run here must be the same text.
+    """
+    said, own = claimed.header, sha256(program)
+    fresh = None
+    try:
+        fresh = emit(program, claimed.target, claimed.options, own).text
+    except TreecompileError:
+        if not claimed.engine:
+            raise
+    is_of_now = said is not None and said.version == __version__
+    is_foreign = said is not None and said.sha256 != own
+    as_emitted = True if fresh == text else False if is_of_now and fresh else None
+    refused = ""
+    if not claimed.engine and not as_emitted:
+        refused = "emit it again"
+        if said and not is_of_now:
+            refused = f"it was written by treecompile {said.version}: emit it again"
+        elif fresh and not is_foreign:
+            pairs = zip_longest(text.splitlines(), fresh.splitlines())
+            differ = (n for n, (a, b) in enumerate(pairs, start=1) if a != b)
+            refused = f"line {next(differ, 1)} is not what the model gives"
+    return fresh, Report(
+        claimed.engine,
+        assumed=claimed.assumed,
         refused=refused,
+        as_emitted=as_emitted,
+        of_another_model=is_foreign,
     )
 
 
@@ -182,10 +222,23 @@ def verify_supervised(
         reason = f"the engine ended with {end}: the artefact is too much for it"
         if end.signal == signal.SIGALRM:
             reason = not_in_time(options.get("timeout", TIMEOUT))
-    claimed = claim(
-        program, text, engine, options.get("output", ""), options.get("label", "")
-    )
-    return Report(claimed.engine, 0, False, 0, 0, refused=reason)
+    given = {name: options.get(name) or "" for name in ("output", "label")}
+    claimed = claim(program, text, engine, columns=options.get("columns"), **given)
+    _, report = _compared(program, text, claimed)
+    return replace(report, refused=reason)
+
+
+def edge_rows(
+    program: AnyProgram, budget: int = BUDGET, seed: int = 0
+) -> list[tuple[dict[str, Any], Label]]:
+    """Return rows for every cell and both sides of every edge, with answers."""
+    names = [feature.name for feature in program.body.features]
+    rows = probe_rows(program.body, budget=budget, seed=seed).rows
+    found = []
+    for row, (said,) in zip(rows, reference_of(program.body).judge(rows), strict=True):
+        answer = said.number if isinstance(said, Nearly) else said
+        found.append((dict(zip(names, row, strict=True)), answer))
+    return found
 
 
 def same(expected: object, actual: object) -> bool:
@@ -207,52 +260,51 @@ def _plain(parts: Sequence[object]) -> object:
 # ---------------------------------------------------------------- runs
 
 
-def _module_runs(
+def _runs(
     program: AnyProgram,
     text: str,
+    claimed: Claim,
     rows: tuple[Row, ...],
     typed: Search,
-    engine: str,
+    url: str,
     timeout: float,
 ) -> Iterator[Run]:
-    features = program.body.features
-    tested = {features[index].type for index in required_features(program.body)}
-    if ValueType.FLOAT in tested:
-        rows += typed(numbers=PYTHON_INTEGERS).rows
-    if engine == PYTHON:
-        answers = run_python(text, features, rows, timeout)
-    else:
-        body = single(program, "JavaScript").body
-        answers = run_node(text, body, rows, timeout)
-    yield rows, [(said.label, *said.reasons, *said.probabilities) for said in answers]
-
-
-def _sql_runs(
-    program: AnyProgram,
-    text: str,
-    rows: tuple[Row, ...],
-    typed: Search,
-    engine: Engine,
-    options: Mapping[str, Any],
-) -> Iterator[Run]:
     """Yield the runs; tables have tested columns only: other names may be unusable."""
-    required = required_features(program.body)
-    features = [program.body.features[index] for index in required]
-    types = {feature.type for feature in features}
-    dialect = engine.dialect
+    required, features = required_features(program.body), program.body.features
+    types = {features[index].type for index in required}
+    if claimed.engine in MODULES.values():
+        if ValueType.FLOAT in types:
+            rows += typed(numbers=PYTHON_INTEGERS).rows
+        if claimed.engine == PYTHON:
+            said = run_python(text, features, rows, timeout)
+        else:
+            said = run_node(text, single(program, "JavaScript").body, rows, timeout)
+        yield rows, [(one.label, *one.reasons, *one.probabilities) for one in said]
+        return
+    engine, several = ENGINES[claimed.engine].at(url), len(claimed.wanted)
+    tested = [features[index] for index in required]
 
     def run(rows: Sequence[Row], **column_type: Any) -> Run:
-        held = holdable(dialect, rows)
+        held = holdable(engine.dialect, rows)
         values = held
-        if len(required) < len(program.body.features):
+        if len(tested) < len(features):
             values = [tuple([row[index] for index in required]) for row in held]
-        found = run_sql(text, features, values, engine, **options, **column_type)
-        return held, found if options["outputs"] > 1 else [(one,) for one in found]
+        found = run_sql(
+            text,
+            tested,
+            values,
+            engine,
+            claimed.options.columns,
+            outputs=several,
+            timeout=timeout,
+            **column_type,
+        )
+        return held, found if several > 1 else [(one,) for one in found]
 
     yield run(rows)
     if ValueType.FLOAT in types:
-        for name, probe in of_dialect(dialect.number_types):
+        for name, probe in of_dialect(engine.dialect.number_types):
             yield run(typed(numbers=probe).rows, number_type=name)
     if ValueType.STR in types:
-        for name in dialect.text_types.loose:
+        for name in engine.dialect.text_types.loose:
             yield run(rows, text_type=name)

@@ -65,7 +65,7 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
     lines = forms.statement(steps, dialect, options)
     labels = [literal(value, dialect) for value in forest.labels]
     return Lowered(
-        SqlText(header(source, dialect, asked, options), lines),
+        SqlText(header(source, options), lines),
         warnings=(
             *size_warnings(lines, leaf_count(forest), dialect),
             *console_warnings(columns.values(), dialect),

@@ -64,7 +64,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     lines = forms.statement(made, dialect, options)
     labels = [literal(value, dialect) for value in body.labels]
     return Lowered(
-        SqlText(header(source, dialect, asked, options), lines),
+        SqlText(header(source, options), lines),
         warnings=(
             *size_warnings(lines, len(paths.outcomes(body)), dialect),
             *console_warnings(columns.values(), dialect),

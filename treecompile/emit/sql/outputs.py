@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from treecompile.emit.header import written
 from treecompile.emit.lowering import CompilerInput, ForestInput
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.sql import dbt
@@ -111,26 +112,14 @@ def taken_names(
             )
 
 
-def header(
-    source: CompilerInput | ForestInput,
-    dialect: Dialect,
-    asked: Iterable[Asked],
-    options: EmitOptions,
-) -> str:
-    """Return the first line, which `verify` reads: dialect, outputs, model.
+def header(source: CompilerInput | ForestInput, options: EmitOptions) -> str:
+    """Return the first line, from which `verify` can emit the artefact again.
 
     It has no semicolon: some consoles end a statement there, even in a comment.
     """
     if not options.comments:
         return ""
-    named = [
-        each.output if each.label is None else f"{each.output} {each.label}"
-        for each in asked
-    ]
-    parts = [f"treecompile {source.version}", f"dialect {dialect.key}"]
-    parts.append(f"output {', '.join(named)}")
-    parts.append(f"model {source.sha256}")
-    return ", ".join(parts)
+    return written(source.sha256, source.target.name, options)
 
 
 DESCRIBED = {

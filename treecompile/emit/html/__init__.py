@@ -1,1 +1,0 @@
-"""Lowers a program to the review page: its data, its policy and its scripts."""
