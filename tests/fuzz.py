@@ -212,8 +212,9 @@ SIGNS = ",\"'\n\t@?{}"
 BYTES = (b"\0", b"\xff", b"\xef\xbb\xbf", b"\xed\xa0\x80", b"\r", b"\n", b'"', b",")
 TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[\w.]+|\s+|.', re.DOTALL)
 RULE_WORDS = words("""
-TARGET FEATURE NUMERIC TEXT INTEGER BOOLEAN ORDER IF AND THEN ALWAYS OTHERWISE IN IS NOT
-OR ANY OTHER MISSING KNOWN true { } ( ) [ ] , : <= > >= = != # R1 size red yes 1e999 -0
+predict from number text integer boolean ordered if and then always otherwise in is not
+or any other missing known of cases mean sse reached by true { } ( ) [ ] , : <= > >=
+= != # R1 size red yes 1e999 -0
 "\\ud800" "\\x" "" ``` ```rules
 """)
 FOREIGN_WORDS = words("""

@@ -195,7 +195,7 @@ def test_importing_the_package_loads_nothing_of_it() -> None:
     assert {name for name in loaded if name.startswith("treecompile")} == {
         "treecompile"
     }
-    assert not loaded & {*HEAVY, "lark", "click"}
+    assert not loaded & {*HEAVY, "click"}
 
 
 @pytest.mark.parametrize(
@@ -209,13 +209,13 @@ def test_help_loads_nothing_heavy(arguments: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "unused"),
     [
-        (["show", MODEL], {"numpy", "lark", *LATER}),
+        (["show", MODEL], {"numpy", *LATER}),
         (["show", MODEL, "--json", "--stats", "--importance"], {"numpy", *LATER}),
         (["show", RULES], {"numpy", *LATER}),
-        (["show", MODEL, "--svg", "-"], {"numpy", "lark", *LATER}),
-        (["check", MODEL], {"lark", *LATER}),
-        (["predict", MODEL, DATA], {"lark", "treecompile.verify"}),
-        (["evaluate", MODEL, DATA], {"lark", "treecompile.verify"}),
+        (["show", MODEL, "--svg", "-"], {"numpy", *LATER}),
+        (["check", MODEL], {*LATER}),
+        (["predict", MODEL, DATA], {"treecompile.verify"}),
+        (["evaluate", MODEL, DATA], {"treecompile.verify"}),
         (["learn", DATA, "--target", "play", "-o", "-"], {"treecompile.verify"}),
     ],
 )

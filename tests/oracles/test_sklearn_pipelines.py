@@ -151,7 +151,7 @@ def test_the_rules_speak_of_raw_columns() -> None:
     assert training is not None
     assert training.rows == 200
     assert training.quality is not None
-    assert "accuracy 100.0 %" in model.emit("markdown")
+    assert "200 (100.0 %)" in model.emit("markdown")
 
 
 def test_what_the_pipeline_refuses_is_said() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -11,12 +12,18 @@ from hypothesis import strategies as st
 
 from tests.support.random_models import random_body, random_program, random_tree
 from treecompile.emit.compiler import emit
+from treecompile.inspect.show import show
 from treecompile.model.errors import RulesError
 from treecompile.model.file.read import loads as load_model
 from treecompile.model.file.write import dumps
-from treecompile.model.ir import ClassCounts, Program, Row, Rule
+from treecompile.model.ir import ClassCounts, Program, Row, Rule, RuleSet, Tree
 from treecompile.model.paths import outcomes
-from treecompile.model.semantics import decider, probabilities
+from treecompile.model.semantics import (
+    decider,
+    predict,
+    probabilities,
+    required_features,
+)
 from treecompile.rules.extract import extract, flatten
 from treecompile.rules.language.document import loads
 from treecompile.rules.language.printer import print_rules
@@ -36,9 +43,12 @@ def decision(program: Program, rules: dict[int, Rule], row: Row) -> tuple[object
 def assert_same(first: Program, second: Program) -> None:
     rows = probe_rows(first.body, budget=400).rows
     ours, theirs = outcomes(first.body), outcomes(second.body)
+    places = {feature.name: i for i, feature in enumerate(first.body.features)}
+    kept = [places[feature.name] for feature in second.body.features]
     for row in rows:
         expected = decision(first, ours, row)
-        assert decision(second, theirs, row) == expected, row
+        other = tuple(row[place] for place in kept)
+        assert decision(second, theirs, other) == expected, row
 
 
 @given(SEEDS)
@@ -48,10 +58,13 @@ def test_the_round_trip_predicts_the_same(seed: int) -> None:
     text = print_rules(program)
     source = loads(text)
     assert source.target == program.target
-    assert source.body.features == program.body.features
+    features, used = program.body.features, required_features(flatten(program.body))
+    assert source.body.features == tuple(features[index] for index in used)
     assert source.body.labels == program.body.labels
     assert_same(program, source)
     assert print_rules(source) == text
+    if isinstance(program.body, Tree):  # exactly one rule holds, so none is needed
+        assert "otherwise" not in re.findall(r'"(?:[^"\\]|\\.)*"|\w+', text)
     assert load_model(dumps(source)) == source
 
 
@@ -97,7 +110,7 @@ def test_damaged_text_is_refused_or_read(seed: int) -> None:
                 pieces[place] = random.choice(pieces)
             case 3:
                 pieces[place] += random.choice(
-                    ("IF", "missing", "{", "]", '"', "@", "<")
+                    ("if", "missing", "{", "]", '"', "@", "<", "of", ":")
                 )
     made = read("".join(pieces))
     if isinstance(made, str):
@@ -119,3 +132,23 @@ def test_na_values_are_kept(seed: int) -> None:
     body = random_body(Random(seed))
     program = Program("t", "x", body, na_values=("?", "not known", ""))
     assert loads(print_rules(program)).na_values == program.na_values
+
+
+@given(SEEDS)
+@settings(max_examples=60, deadline=None)
+def test_what_show_says_is_the_rule_language(seed: int) -> None:
+    program = random_program(Random(seed))
+    program = replace(program, body=flatten(program.body))
+    declared = print_rules(program).partition("\n\n")[0]
+    made = loads(f"{declared}\n{show(program)}")
+    assert isinstance(made.body, RuleSet)
+    assert isinstance(program.body, RuleSet)
+    assert [rule.id for rule in made.body.rules] == [
+        rule.id for rule in program.body.rules
+    ]
+    rows = probe_rows(program.body, budget=100).rows
+    places = {feature.name: i for i, feature in enumerate(program.body.features)}
+    kept = [places[feature.name] for feature in made.body.features]
+    for row in rows:
+        other = tuple(row[place] for place in kept)
+        assert predict(made.body, other) == predict(program.body, row)

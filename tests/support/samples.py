@@ -56,7 +56,7 @@ def leaf(labels: tuple[Label, ...], place: int) -> Leaf:
     place %= len(labels)
     weights = tuple(3.0 if other == place else 0.0 for other in range(len(labels)))
     if place == 0:
-        weights = (3.0, 1.0, *weights[2:])
+        weights = (3.0, *(1.0 for _ in labels[1:2]), *weights[2:])
     return Leaf(labels[place], ClassCounts(weights), sum(weights))
 
 

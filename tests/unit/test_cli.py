@@ -115,7 +115,7 @@ def test_show_draws_the_tree_and_lists_the_rules(folder: Path) -> None:
     assert "outlook = cloudy -> yes  (R1: 4 of 4 cases)" in drawn
     good("rules", "tennis.json", "-o", "rules.json")
     listed = good("show", "rules.json").stdout
-    assert "R5: if outlook = sunny and humidity = normal then play = yes" in listed
+    assert "R5: if outlook = sunny and humidity = normal then yes [2 of 2]" in listed
 
 
 def test_rules_decide_as_the_tree_does(folder: Path) -> None:

@@ -43,12 +43,13 @@ def edited(*changes: tuple[str, str]) -> str:
     return before + fence + rules
 
 
-ADDED = ("R1: IF", "IF flipper_length_mm > 220 THEN Gentoo\nR1: IF")
+ADDED = ("R1: if", "if flipper_length_mm > 220 then Gentoo\nR1: if")
 MOVED = ("<= 43.1 (or missing)", "<= 42.5 (or missing)")
+LAST = ("\n```\n", "\notherwise Adelie\n```\n")
 
 
 def test_the_edit_in_the_docs(folder: Path) -> None:
-    Path("REVIEWED.md").write_text(edited(ADDED, MOVED), encoding="utf-8")
+    Path("REVIEWED.md").write_text(edited(ADDED, MOVED, LAST), encoding="utf-8")
     good("build", "REVIEWED.md", "--out", "reviewed")
     assert {path.name for path in Path("reviewed").iterdir()} == OUTPUTS
     module = module_of(Path("reviewed/predict.py").read_text(encoding="utf-8"))
@@ -67,18 +68,20 @@ def test_the_edit_in_the_docs(folder: Path) -> None:
 
 def test_the_mistakes_in_the_docs(folder: Path) -> None:
     changes = [
-        ("THEN Gentoo", "THEN gentoo"),
-        ("> 220", "> 220, year > 2007"),
+        ("then Gentoo", "then gentoo"),
+        ("> 220", "> 220, body_mass_g > 4000"),
         ("\nR2:", "\nR1:"),
         (
-            "AND bill_length_mm <= 42.5",
-            "AND bill_length_mm > 50 AND bill_length_mm <= 42.5",
+            "and bill_length_mm <= 42.5",
+            "and bill_length_mm > 50 and bill_length_mm <= 42.5",
         ),
     ]
     docs = (ROOT / "docs" / "rule-language.md").read_text(encoding="utf-8")
     told = re.findall("(?m)^- `(.*)`$", docs.partition("More messages")[2])
     for change, line in zip(changes, told, strict=True):
-        Path("REVIEWED.md").write_text(edited(ADDED, MOVED, change), encoding="utf-8")
+        Path("REVIEWED.md").write_text(
+            edited(ADDED, MOVED, LAST, change), encoding="utf-8"
+        )
         result = run("build", "REVIEWED.md", "--out", "reviewed")
         assert result.exit_code == 2
         # What the document says before the rules may change: so may their lines.

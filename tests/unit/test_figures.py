@@ -101,18 +101,17 @@ def judged(program: ir.Program, table: pd.DataFrame) -> dict[str, Counted]:
 
 
 def in_document(text: str) -> Iterator[tuple[str, str]]:
-    """From the picture, the sections of the rules, or their tables."""
-    for rule, said in re.findall(rf"<br>{ID}, (.*?)\"\]", text):
-        yield rule, said
-    rules = text.partition("\n## Rules\n")[2].partition("\n## ")[0]
-    for rule, table in re.findall(
-        r"### (?:\d+. )?(\w+): .*?\n((?:.|\n)*?)(?=###|\Z)", rules
-    ):
-        if cells := re.search(
-            r"Confidence.*\n.*---.*\n\| (\S+) .*? \| (.*?) \(", table
-        ):
-            yield rule, cells[2]
-            assert cells[2].split()[2] == cells[1]
+    """From the table of evidence: "4 of 5 cases", or "5 cases, sd 0.3"."""
+    table = text.partition("\n## Evidence\n")[2].partition("\n## ")[0]
+    for line in re.findall(r"^\| (?:R\d|otherwise ).*", table, re.MULTILINE):
+        rule, rows, right, more, *_ = line.removeprefix("| ").split(" | ")
+        name, rows = rule.split()[0], rows.split()[0]
+        said = f"{rows} case{'s' * (rows != '1')}"
+        if "%" in right:
+            said = f"{right.split()[0]} of {said}"
+        elif right:
+            said += f", sd {float(more.removesuffix(' |')):.3g}"
+        yield name.replace("otherwise", "default"), said if rows != "0" else "no case"
 
 
 def in_code(text: str) -> Iterator[tuple[str, str]]:
@@ -123,14 +122,24 @@ def in_code(text: str) -> Iterator[tuple[str, str]]:
         parts = re.split(rf"(?:^|, ){ID}: ", named)
         yield from zip(parts[1::2], parts[2::2], strict=True)
     yield from re.findall(rf"return \"{ID}\" if rule else .*?  # (.*)", text)
-    yield from re.findall(rf"\"{ID}: .*\((.*?)\)\",", text)
+    for rule, said in re.findall(rf"\"{ID}: .*\[(.*?)\]\",", text):
+        yield rule, in_words(said)
+
+
+def in_words(counts: str) -> str:
+    """The counts of the rule language, "3 of 4: 1 no", as "3 of 4 cases"."""
+    if "case" in counts:
+        return counts
+    right = counts.partition(":")[0]
+    return f"{right} case{'s' * (right.split()[-1] != '1')}"
 
 
 def in_terminal(text: str) -> Iterator[tuple[str, str]]:
     for line in text.splitlines():
-        of_leaf = re.search(rf"\({ID}: (.*?)\)", line)
-        if found := of_leaf or re.match(rf"{ID}: .*\((.*?)\)$", line):
-            yield found[1], found[2]
+        if of_leaf := re.search(rf"\({ID}: (.*?)\)", line):
+            yield of_leaf[1], of_leaf[2]
+        elif found := re.match(rf"{ID}: .*\[(.*?)\]$", line):
+            yield found[1], in_words(found[2])
 
 
 def in_drawing(text: str) -> Iterator[tuple[str, str]]:

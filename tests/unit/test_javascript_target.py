@@ -93,8 +93,7 @@ def test_what_a_module_says() -> None:
             "yes",
             "R5",
             [["no", 0], ["yes", 1]],
-            "R5: if outlook = sunny and humidity = normal then play = yes (2 of 2"
-            " cases)",
+            "R5: if outlook = sunny and humidity = normal then yes [2 of 2]",
         ],
         ["yes"],
         ["yes", "yes"],

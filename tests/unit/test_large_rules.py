@@ -11,11 +11,11 @@ from treecompile.inspect.diff import diff
 from treecompile.model.ir import Program, RuleSet
 from treecompile.rules.language.document import loads
 
-LABELS = "TARGET y IN {a, b}\n"
+LABELS = "predict y: a, b\n"
 
 
 def written(text: str) -> Program:
-    return loads(f"{LABELS}{text}\nOTHERWISE a")
+    return loads(f"{LABELS}{text}\notherwise a")
 
 
 def rules_of(program: Program) -> RuleSet:
@@ -24,9 +24,9 @@ def rules_of(program: Program) -> RuleSet:
 
 
 def test_features_that_no_rule_tests_take_no_memory() -> None:
-    unread = "\n".join(f"FEATURE u{n} NUMERIC" for n in range(5_000))
-    rules = "\n".join(f"IF {n} < x <= {n + 1} THEN b" for n in range(2_000))
-    program = written(f"{unread}\nFEATURE x NUMERIC\n{rules}\nIF x = 3 THEN b")
+    unread = "\n".join(f"from u{n}: number" for n in range(5_000))
+    rules = "\n".join(f"if {n} < x <= {n + 1} then b" for n in range(2_000))
+    program = written(f"{unread}\nfrom x: number\n{rules}\nif x = 3 then b")
     result = check(program, listed=1)
     assert result.body is program.body
     assert result.counts[Fault.SHADOWED] == 1
@@ -35,8 +35,8 @@ def test_features_that_no_rule_tests_take_no_memory() -> None:
 
 
 def test_each_rule_reads_another_feature() -> None:
-    features = "\n".join(f"FEATURE x{n} NUMERIC" for n in range(4_000))
-    rules = "\n".join(f"IF x{n} > {n} THEN b" for n in range(4_000))
+    features = "\n".join(f"from x{n}: number" for n in range(4_000))
+    rules = "\n".join(f"if x{n} > {n} then b" for n in range(4_000))
     program = written(f"{features}\n{rules}")
     result = check(program)
     assert not result.findings
@@ -48,8 +48,8 @@ def test_each_rule_reads_another_feature() -> None:
 
 def test_many_categories_are_checked_within_the_memory() -> None:
     known = ", ".join(f"k{n}" for n in range(20_000))
-    rules = "\n".join(f"IF c = k{n} THEN b" for n in range(300))
-    program = written(f"FEATURE c IN {{{known}}}\n{rules}\nIF c = k7 THEN a")
+    rules = "\n".join(f"if c = k{n} then b" for n in range(300))
+    program = written(f"from c: {known}\n{rules}\nif c = k7 then a")
     result = check(program)
     assert result.counts[Fault.CONFLICT] == result.counts[Fault.SHADOWED] == 1
     assert result.counts[Fault.INCOMPLETE] == 1
@@ -58,6 +58,6 @@ def test_many_categories_are_checked_within_the_memory() -> None:
 
 @pytest.mark.parametrize("budget", [1, 20])
 def test_a_spent_budget_ends_the_check(budget: int) -> None:
-    rules = "\n".join(f"IF {n} < x <= {n + 1} THEN b" for n in range(200))
-    result = check(written(f"FEATURE x NUMERIC\n{rules}"), budget=budget)
+    rules = "\n".join(f"if {n} < x <= {n + 1} then b" for n in range(200))
+    result = check(written(f"from x: number\n{rules}"), budget=budget)
     assert any("overlap" in question for question in result.undecided)

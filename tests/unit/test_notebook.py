@@ -151,7 +151,7 @@ def test_an_explanation_in_words() -> None:
     assert (found.answer, found.rule) == ("no", "R4")
     assert repr(found) == (
         "R4: if outlook = sunny and humidity = high (or any other, or missing)"
-        " then play = no (3 of 3 cases)"
+        " then no [3 of 3]"
     )
     assert found.probabilities == {"no": 1.0, "yes": 0.0}
     assert "<svg" in found._repr_html_()

@@ -72,9 +72,7 @@ def test_the_interface_of_a_classifier() -> None:
         "text": 0.25,
     }
     assert module.explain({**REST, "text": "b"}).startswith("R2: if number > 2.5 and")
-    assert module.explain({**REST, "text": "b"}).endswith(
-        "answer = text (3 of 3 cases)"
-    )
+    assert module.explain({**REST, "text": "b"}).endswith("then text [3 of 3]")
     assert module.FEATURES == ("number", "text", "code", "flag", "grade")
     assert program.body.labels == module.CLASSES
     assert list(module.RULES) == [f"R{number}" for number in range(1, 7)]
@@ -101,7 +99,7 @@ def test_beyond_a_number_of_rules_a_sentence_is_put_together(
         module = module_of(emitted(every_type()))
     said = module.explain({**REST, "text": "b"})
     assert said.startswith("R2: if number > 2.5 and text in ")
-    assert said.endswith("answer = text (3 of 3 cases)")
+    assert said.endswith("then text [3 of 3]")
 
 
 def test_a_regression_has_no_classes() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from lark import Lark
 
 from tests.support.samples import ROOT, stump
 from treecompile.model.errors import RulesError
@@ -28,19 +27,20 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.semantics import holds, predict
+from treecompile.model.words import KEYWORDS, word
 from treecompile.rules.language import conditions
 from treecompile.rules.language.document import block, loads
 from treecompile.rules.language.document import read_model as read_rules
-from treecompile.rules.language.printer import BARE, KEYWORDS, print_rules, word
+from treecompile.rules.language.printer import print_rules
 from treecompile.rules.pruning import simplify
 
 HEAD = """\
-TARGET play IN {no, yes}
-FEATURE outlook IN {cloudy, rainy, sunny}
-FEATURE humidity NUMERIC
-FEATURE size IN ORDER {S, M, L}
-FEATURE code IN {1, 2}
-FEATURE windy IN {false, true}
+predict play: no, yes
+from outlook: cloudy, rainy, sunny
+from humidity: number
+from size: S < M < L
+from code: 1, 2
+from windy: false, true
 """
 OUTLOOK, HUMIDITY, SIZE, CODE, WINDY = range(5)
 
@@ -75,22 +75,22 @@ FIVE = (nextafter(5.0, -inf), 5.0, nextafter(5.0, inf))
         ("3 < humidity <= 5", HUMIDITY, [4.0, 5.0], [3.0, FIVE[2], None]),
         ("5 >= humidity > 3 (or missing)", HUMIDITY, [5.0, None], [3.0, 6.0]),
         ("humidity > -1.5e1", HUMIDITY, [-14.9], [-15.0]),
-        ("humidity IS MISSING", HUMIDITY, [None], [0.0]),
+        ("humidity is missing", HUMIDITY, [None], [0.0]),
         ("humidity is not missing", HUMIDITY, [0.0, inf], [None]),
-        ("humidity IS PRESENT", HUMIDITY, [0.0], [None]),
+        ("humidity is known", HUMIDITY, [0.0], [None]),
         ("outlook = sunny", OUTLOOK, ["sunny"], ["rainy", "hail", None]),
         ("outlook == sunny", OUTLOOK, ["sunny"], ["Sunny"]),
         ('outlook = "sunny" (or missing)', OUTLOOK, ["sunny", None], ["hail"]),
         ("outlook = sunny (or any other)", OUTLOOK, ["sunny", "hail"], ["rainy", None]),
         (
-            "outlook IN {sunny, rainy} (or any other, or missing)",
+            "outlook in {sunny, rainy} (or any other, or missing)",
             OUTLOOK,
             ["sunny", "rainy", "hail", None],
             ["cloudy"],
         ),
         ("outlook != sunny", OUTLOOK, ["rainy", "hail"], ["sunny", None]),
         ("outlook not in {sunny, rainy}", OUTLOOK, ["cloudy", "hail"], ["rainy", None]),
-        ("outlook IS KNOWN", OUTLOOK, ["cloudy", "hail"], [None]),
+        ("outlook is known", OUTLOOK, ["cloudy", "hail"], [None]),
         ("size <= M", SIZE, ["S", "M"], ["L", "XL", None]),
         ("size > S (or any other, or missing)", SIZE, ["M", "XL", None], ["S"]),
         ("size > S (or missing)", SIZE, ["M", "XL", None], ["S"]),
@@ -100,13 +100,13 @@ FIVE = (nextafter(5.0, -inf), 5.0, nextafter(5.0, inf))
         ("size = M", SIZE, ["M"], ["S", "L", "XL", None]),
         ("size = S", SIZE, ["S"], ["M", None]),
         ("S < size <= L", SIZE, ["M", "L"], ["S"]),
-        ("size IS MISSING", SIZE, [None, "XL"], ["S", "L"]),
+        ("size is missing", SIZE, [None, "XL"], ["S", "L"]),
         ("code = 1", CODE, [1], [2, 7, None]),
         ("windy != true", WINDY, [False], [True, None]),
     ],
 )
 def test_tests(test: str, where: int, meets: list[Value], fails: list[Value]) -> None:
-    rules = rules_of(f"IF {test} THEN yes OTHERWISE no")
+    rules = rules_of(f"if {test} then yes otherwise no")
     tests = rules.rules[0].conditions
     feature = rules.features[where]
     assert {condition.feature for condition in tests} == {where}
@@ -121,15 +121,15 @@ def test_tests(test: str, where: int, meets: list[Value], fails: list[Value]) ->
 def test_statements() -> None:
     program = loads("""
         # a comment
-        target "the answer" numeric
-        MISSING {"?", NA}
-        feature code integer in {}
-        feature flag IN {true}
+        predict "the answer": number
+        from code: integer
+        from flag: true
+        missing: "?", NA
         R2: if flag = true
             and code is known  # another
             then 2.50
         always -1e3
-        D: OTHERWISE 0
+        D: otherwise 0
         """)
     assert program == Program(
         target="the answer",
@@ -162,24 +162,24 @@ def test_statements() -> None:
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [
-        ("{no, yes}", ("no", "yes")),
-        ('{"1", "true"}', ("1", "true")),
-        ("{0, 1}", (0, 1)),
-        ("{0.5, 1}", (0.5, 1.0)),
-        ("{true, false}", (True, False)),
+        ("no, yes", ("no", "yes")),
+        ('"1", "true"', ("1", "true")),
+        ("0, 1", (0, 1)),
+        ("0.5, 1", (0.5, 1.0)),
+        ("true, false", (True, False)),
     ],
 )
 def test_the_form_of_labels_tells_their_type(
     labels: str, expected: tuple[object, ...]
 ) -> None:
-    first = labels[1:].split(",")[0]
-    body = loads(f"TARGET y IN {labels} OTHERWISE {first}").body
+    first = labels.split(",")[0]
+    body = loads(f"predict y: {labels} otherwise {first}").body
     assert body.labels == expected
     assert [type(a) for a in body.labels] == [type(a) for a in expected]
 
 
 def test_new_rules_get_the_next_free_id() -> None:
-    text = "IF humidity > 1 THEN no R7: ALWAYS yes ALWAYS no OTHERWISE no"
+    text = "if humidity > 1 then no R7: always yes always no otherwise no"
     assert [rule.id for rule in rules_of(text).rules] == ["R8", "R7", "R9"]
 
 
@@ -214,14 +214,15 @@ COUNTED = Program(
     ),
 )
 TEXT = """\
-TARGET play IN {no, yes}
-FEATURE x NUMERIC
-FEATURE size IN ORDER {S, M, L}
+predict play: no, yes
+from x: number
+from size: S < M < L
 
-R1: IF x > 75 AND size <= M (or any other, or missing) THEN no [no: 3, yes: 1.5]
-R2: IF x <= 3 THEN yes [yes: 2; reached: 0]
-
-OTHERWISE no [no: 1, yes: 1]
+R1: if x > 75 and size <= M (or any other, or missing)
+    then no   [3 no, 1.5 yes]
+R2: if x <= 3
+    then yes  [2 of 2; reached by 0]
+otherwise no   [1 of 2: 1 yes]
 """
 
 
@@ -230,7 +231,7 @@ def test_printed() -> None:
 
 
 def test_counts_are_the_authors_word() -> None:
-    rules = rules_of("IF humidity > 3 THEN no [no: 4, yes: 1] OTHERWISE yes")
+    rules = rules_of("if humidity > 3 then no [4 of 5: 1 yes] otherwise yes")
     assert rules.rules[0].stats == ClassCounts((4.0, 1.0))
     assert rules.rules[0].weight == 5
     assert rules.default.weight == 0
@@ -249,8 +250,8 @@ def test_counts_are_the_authors_word() -> None:
 )
 def test_thresholds_are_exact_and_short(value: float, test: str) -> None:
     text = print_rules(stump(value))
-    assert f"R1: IF {test} THEN low" in text
-    assert f"R2: IF {test.replace('<=', '>').replace('<', '>=')} (or missing)" in text
+    assert f"R1: if {test}\n" in text
+    assert f"R2: if {test.replace('<=', '>').replace('<', '>=')} (or missing)\n" in text
     body = loads(text).body
     for number in (value, nextafter(value, inf), nextafter(value, -inf)):
         assert predict(body, (number,)) == predict(stump(value).body, (number,))
@@ -262,120 +263,120 @@ def test_thresholds_are_exact_and_short(value: float, test: str) -> None:
 @pytest.mark.parametrize(
     ("text", "place", "said"),
     [
-        ("R1: IF outlok = sunny THEN no", "7, column 8", "did you mean outlook?"),
-        ("IF outlook = suny THEN no", "7, column 14", "did you mean sunny?"),
-        ("IF outlook = Sunny THEN no", "7, column 14", "did you mean sunny?"),
-        ("IF size = huge THEN no", "7, column 11", "there are S, M, L"),
-        ("IF outlook = sunny THEN maybe", "7, column 25", "there are no, yes"),
-        ("IF outlook = sunny THEN 1", "7, column 25", "expected text, found 1"),
-        ("IF code = one THEN no", "7, column 11", "expected a whole number"),
-        ("IF windy = 1 THEN no", "7, column 12", "expected true or false"),
-        ("IF humidity > high THEN no", "7, column 15", "expected a number"),
-        ("IF humidity > 1e999 THEN no", "7, column 15", "too large"),
-        ("IF outlook = sunny AND THEN no", "7, column 24", "expected a value"),
-        ("IF outlook = sunny no", "7, column 20", "expected THEN or AND"),
-        ("IF outlook = very sunny THEN no", "7, column 19", '"very sunny"'),
-        ("IF outlook = other THEN no", "7, column 14", 'in quotes: "other"'),
-        ("IF outlook = 'sunny' THEN no", "7, column 14", "double quotes"),
-        ('IF outlook = "sunny THEN no', "7, column 14", "end on the line"),
-        ('IF outlook = "\\q" THEN no', "7, column 14", "not a valid JSON string"),
-        ("IF humidity > 3,5 THEN no", "7, column 16", "decimals with a point"),
-        ("IF humidity > 3x THEN no", "7, column 16", '"3x"'),
-        ("IF outlook = 30-39 THEN no", "7, column 16", 'in quotes: "30-39"'),
-        ("IF outlook IN {30-39} THEN no", "7, column 18", 'in quotes: "30-39"'),
-        ("IF humidity > 3 OR humidity < 1 THEN no", "7, column 17", "two rules"),
+        ("R1: if outlok = sunny then no", "7, column 8", "did you mean outlook?"),
+        ("if outlook = suny then no", "7, column 14", "did you mean sunny?"),
+        ("if outlook = Sunny then no", "7, column 14", "did you mean sunny?"),
+        ("if size = huge then no", "7, column 11", "there are S, M, L"),
+        ("if outlook = sunny then maybe", "7, column 25", "there are no, yes"),
+        ("if outlook = sunny then 1", "7, column 25", "expected text, found 1"),
+        ("if code = one then no", "7, column 11", "expected a whole number"),
+        ("if windy = 1 then no", "7, column 12", "expected true or false"),
+        ("if humidity > high then no", "7, column 15", "expected a number"),
+        ("if humidity > 1e999 then no", "7, column 15", "too large"),
+        ("if outlook = sunny and then no", "7, column 24", "expected a value"),
+        ("if outlook = sunny no", "7, column 20", "expected then or and"),
+        ("if outlook = very sunny then no", "7, column 14", '"very sunny"'),
+        ("if outlook = other then no", "7, column 14", 'in quotes: "other"'),
+        ("if outlook = 'sunny' then no", "7, column 14", "double quotes"),
+        ('if outlook = "sunny then no', "7, column 14", "end on the line"),
+        ('if outlook = "\\q" then no', "7, column 14", "not a valid JSON string"),
+        ("if humidity > 3,5 then no", "7, column 16", "decimals with a point"),
+        ("if humidity > 3x then no", "7, column 15", '"3x"'),
+        ("if outlook = 30-39 then no", "7, column 14", 'in quotes: "30-39"'),
+        ("if outlook in {30-39} then no", "7, column 16", 'in quotes: "30-39"'),
+        ("if humidity > 3 or humidity < 1 then no", "7, column 17", "two rules"),
+        ("if humidity > 3 && windy = true then no", "7, column 17", "tests with and"),
+        ("if 3 < humidity > 5 then no", "7, column 17", "3 < x <= 5"),
+        ("if humidity in {3} then no", "7, column 4", "3 < humidity <= 5"),
+        ("if humidity != 3 then no", "7, column 16", "the values below"),
+        ("if humidity = 3 (or any other) then no", "7, column 4", "has an order"),
+        ("if size <= M (or any other) then no", "7, column 4", "or missing)"),
+        ("if size < S then no", "7, column 11", "lowest value"),
+        ("if outlook > sunny then no", "7, column 12", "has no order"),
+        ("if outlook in {} then no", "7, column 16", "expected a value"),
+        ("if outlook != rainy (or any other) then no", "7, column 4", "already"),
         (
-            "IF humidity > 3 && windy = true THEN no",
-            "7, column 17",
-            "join tests with AND",
-        ),
-        ("IF 3 < humidity > 5 THEN no", "7, column 17", "3 < x <= 5"),
-        ("IF humidity IN {3} THEN no", "7, column 4", "3 < humidity <= 5"),
-        ("IF humidity != 3 THEN no", "7, column 16", "the values below"),
-        (
-            "IF humidity = 3 (or any other) THEN no",
-            "7, column 4",
-            "with no other values",
-        ),
-        ("IF size <= M (or any other) THEN no", "7, column 4", "or missing)"),
-        ("IF size < S THEN no", "7, column 11", "lowest value"),
-        ("IF outlook > sunny THEN no", "7, column 12", "has no order"),
-        ("IF outlook IN {} THEN no", "7, column 4", "at least one"),
-        ("IF outlook != rainy (or any other) THEN no", "7, column 15", "already"),
-        (
-            "IF humidity > 75\n AND humidity <= 70 THEN no",
+            "if humidity > 75\n and humidity <= 70 then no",
             "8, column 6",
             "could never hold",
         ),
-        ("IF outlook = rainy AND outlook = sunny THEN no", "7, column 24", "never"),
-        ("R1: ALWAYS no R1: ALWAYS no", "7, column 15", "already used in line 7"),
-        ("default: ALWAYS no", "7, column 1", "already used"),
-        ('"R 1": ALWAYS no', "7, column 1", "ASCII letters and digits"),
-        ("R1 IF humidity > 3 THEN no", "7, column 4", 'expected ":", found IF'),
-        ("FEATURE humidity NUMERIC", "7, column 9", "declared twice"),
-        ("FEATURE z IN {a, b, a}", "7, column 21", "declared twice"),
-        ("FEATURE z IN {a, 1}", "7, column 18", "must be of one type"),
-        ("FEATURE z IN {1.5}", "7, column 15", "NUMERIC"),
-        ("FEATURE z INTEGER IN {a}", "7, column 23", "a whole number"),
-        ("FEATURE z IN (a)", "7, column 14", 'expected "{" or ORDER'),
-        ("TARGET other", "7, column 8", "expected a name"),
-        ("TARGET z NUMERIC", "7, column 8", "second TARGET"),
-        ("ALWAYS no [maybe: 3]", "7, column 12", "there is no label maybe"),
-        ("ALWAYS no [no: 0]", "7, column 16", "more than 0"),
-        ("ALWAYS no [no: -1]", "7, column 16", "expected 0, or"),
-        ("ALWAYS no [no: 1, no: 1]", "7, column 19", "counted twice"),
-        ("ALWAYS no [no: 1; seen: 1]", "7, column 19", "expected reached"),
-        ('ALWAYS no [no: 1, "no": 1]', "7, column 19", "counted twice"),
-        ("ALWAYS no [no: 6e249, yes: 6e249]", "7, column 16", "more than 1e+250"),
-        ("ALWAYS no [no: 1e999]", "7, column 16", "too large"),
-        (f"IF humidity > {'1' * 10_000} THEN no", "7, column 15", "too large"),
-        (f"FEATURE z IN {{{'1' * 10_000}}}", "7, column 15", "too large"),
-        ('FEATURE z IN {"{{ x }}", "{{ x }}"}', "7, column 26", '"{{ x }}" is decl'),
-        ('FEATURE "{}" NUMERIC FEATURE "{}" NUMERIC', "7, column 30", "leave one out"),
-        ('FEATURE "\\ud800" NUMERIC', "7, column 9", "not Unicode text"),
-        ('FEATURE z IN {"\ud800"}', "7, column 15", "not Unicode text"),
-        ('FEATURE "\\u12" NUMERIC', "7, column 9", "not a valid JSON string"),
-        ('FEATURE "\\q" NUMERIC', "7, column 9", "write a backslash as \\\\"),
-        ("FEATURE \ufeff z NUMERIC", "7, column 9", "invisible character: delete"),
-        ("ıf humidity > 3 THEN no", "7, column 4", 'expected ":"'),
-        ("IF humidity iſ MISSING THEN no", "7, column 13", "expected"),
-        ("IF humidity is \N{KELVIN SIGN}nown THEN no", "7, column 16", "expected"),
-        ("IF humidity > ٣ THEN no", "7, column 15", "expected a number"),
-        ("R²: ALWAYS no", "7, column 1", "ASCII letters and digits"),
+        ("if outlook = rainy and outlook = sunny then no", "7, column 24", "never"),
+        ("R1: always no R1: always no", "7, column 15", "already used in line 7"),
+        ("default: always no", "7, column 1", "other than default"),
+        ('"R 1": always no', "7, column 1", "ASCII letters and digits"),
+        ("R1 if humidity > 3 then no", "7, column 1", "as in R1: if"),
+        ("IF humidity > 3 then no", "7, column 1", "in lower case: if"),
+        ("if humidity > 3 THEN no", "7, column 17", "in lower case: then"),
+        ("from humidity: number", "7, column 6", "declared twice"),
+        ("from z: a, b, a", "7, column 15", "declared twice"),
+        ("from z: a, 1", "7, column 12", "must be of one type"),
+        ("from z: 1.5", "7, column 9", "declare the column as a number"),
+        ("from z: a b", "7, column 11", "commas between them"),
+        ("from z: (a)", "7, column 9", "expected a value"),
+        ("predict other", "7, column 1", "a second predict"),
+        ("always no [3 maybe]", "7, column 14", "there is no label maybe"),
+        ("always no [0 no]", "7, column 12", "more than 0"),
+        ("always no [0 of 0]", "7, column 12", "more than 0"),
+        ("always no [-1 no]", "7, column 12", "expected 0, or"),
+        ("always no [1 no, 1 no]", "7, column 20", "counted twice"),
+        ('always no [1 no, 1 "no"]', "7, column 20", "counted twice"),
+        ("always no [1 of 2: 1 no]", "7, column 22", "counted twice"),
+        ("always no [3 of 5]", "7, column 12", "add up to 3, not to 5"),
+        ("always no [1 of 1; seen by 1]", "7, column 20", "expected reached"),
+        ("always no [6e249 no, 6e249 yes]", "7, column 12", "more than 1e+250"),
+        ("always no [1e999 no]", "7, column 12", "too large"),
+        ("always no [few]", "7, column 12", "expected a number"),
+        (f"if humidity > {'1' * 10_000} then no", "7, column 15", "too large"),
+        (f"from z: {'1' * 10_000}", "7, column 9", "too large"),
+        ('from z: "{{ x }}", "{{ x }}"', "7, column 20", '"{{ x }}" is decl'),
+        ('from "{}": number from "{}": number', "7, column 24", "leave one out"),
+        ('from "\\ud800": number', "7, column 6", "not Unicode text"),
+        ('from z: "\ud800"', "7, column 9", "not Unicode text"),
+        ('from "\\u12": number', "7, column 6", "not a valid JSON string"),
+        ('from "\\q": number', "7, column 6", "write a backslash as \\\\"),
+        ("from \ufeff z: number", "7, column 6", "invisible character: delete"),
+        ("ıf humidity > 3 then no", "7, column 1", "found ıf"),
+        ("if humidity iſ missing then no", "7, column 13", "expected"),
+        ("if humidity is \N{KELVIN SIGN}nown then no", "7, column 16", "expected"),
+        ("if humidity > ٣ then no", "7, column 15", "expected a number"),
+        ("R²: always no", "7, column 1", "ASCII letters and digits"),
     ],
 )
 def test_mistakes_are_reported_with_their_place(
     text: str, place: str, said: str
 ) -> None:
-    message = mistake(f"{text}\nOTHERWISE no\n")
+    message = mistake(f"{text}\notherwise no\n")
     assert message.startswith(f"line {place}: ")
     assert said in message
     assert "\n" not in message
 
 
-def test_mistakes_at_the_end() -> None:
-    assert mistake("ALWAYS no").startswith("line 7, column 10: expected")
-    assert "OTHERWISE value" in mistake("ALWAYS no")
-    assert "move it to the end" in mistake("OTHERWISE no\nALWAYS yes")
-    assert "begins with OTHERWISE" in mistake("ELSE no")
-    with pytest.raises(RulesError, match="line 1, column 1: expected"):
-        loads("")
-    with pytest.raises(RulesError, match="TARGET play IN"):
-        loads("OTHERWISE no")
-    with pytest.raises(RulesError, match="line 1, column 8: .* at least one label"):
-        loads("TARGET y IN {} OTHERWISE no")
-    with pytest.raises(RulesError, match="does not give its mean"):
-        loads("TARGET y NUMERIC OTHERWISE 1 [cases: 3]")
-    with pytest.raises(RulesError, match="expected cases or mean or sse"):
-        loads("TARGET y NUMERIC OTHERWISE 1 [no: 3]")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "line 1, column 1: expected a line such as predict play: no, yes"),
+        ("otherwise no", "line 1, column 1: expected a line such as predict"),
+        ("predict y: otherwise no", "line 1, column 12: expected a value"),
+        ("predict y: a", "line 1, column 13: expected a rule"),
+        ("predict y: number otherwise 1 [3]", "expected cases or case, found ]"),
+        ("predict y: number otherwise 1 [3 of 3]", "expected cases or case, found of"),
+        ("predict y: number always 1 [1 case, sse -1]", "expected a number from 0"),
+        ("predict y: a otherwise a always a", "move it to the end"),
+        ("predict y: a else a", "begins with otherwise"),
+        ("TARGET y IN {a} OTHERWISE a", "line 1, column 1: .* no longer read"),
+    ],
+)
+def test_what_is_not_a_text_of_rules(text: str, said: str) -> None:
+    with pytest.raises(RulesError, match=said):
+        loads(text)
 
 
 def test_no_message_is_huge() -> None:
     name = "x" * 1_000_000
-    known = f"TARGET y IN {{a}} FEATURE {name} NUMERIC"
+    known = f"predict y: a from {name}: number"
     for text in (
-        f"{known} IF {name}z > 3 THEN a OTHERWISE a",
-        f"{known} FEATURE {name} NUMERIC OTHERWISE a",
+        f"{known} if {name}z > 3 then a otherwise a",
+        f"{known} from {name}: number otherwise a",
         f"{known} {name} {name}",
         f'{known} "{name}',
     ):
@@ -384,56 +385,106 @@ def test_no_message_is_huge() -> None:
         assert len(str(caught.value)) < 2000
 
 
+# ---------------------------------------------------------------- without otherwise
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "always no",
+        "if humidity > 5 (or missing) then no if humidity <= 5 then yes",
+        "if windy = true then no if windy = false (or missing) then yes",
+        "if size <= S then no if size > S (or missing) then yes",
+        # Overlapping rules cover every case, too.
+        "if humidity > 5 (or missing) then no if humidity < 7 then yes",
+        "if outlook = sunny then no if humidity > 1 then yes always no",
+    ],
+)
+def test_rules_that_cover_every_case_need_no_otherwise(rules: str) -> None:
+    body = rules_of(rules)
+    assert len(body.rules) == rules.count("then") + rules.count("always")
+    assert not body.default.weight
+
+
+@pytest.mark.parametrize(
+    ("rules", "example"),
+    [
+        ("if humidity > 5 then no if humidity <= 5 then yes", '{"humidity": null}'),
+        ("if windy = true then no if windy = false then yes", '{"windy": null}'),
+        ("if outlook = sunny (or missing) then no", '{"outlook": "cloudy"}'),
+        ("if code in {1, 2} (or missing) then no", '{"code": 0}'),
+        ("if size <= M (or missing) then no", '{"size": "L"}'),
+        # Counted twice here, left out there: as many cases as there are.
+        (
+            "if humidity <= 5 then no if humidity <= 5 (or missing) then no",
+            '{"humidity": 6.0}',
+        ),
+    ],
+)
+def test_a_case_that_no_rule_takes_is_shown(rules: str, example: str) -> None:
+    message = mistake(rules)
+    assert f"no rule holds for a case such as {example}: " in message
+    assert message.endswith("as in otherwise no")
+
+
 # ---------------------------------------------------------------- size
 
 
 def test_many_tests_in_one_rule() -> None:
-    bounds = " AND ".join(f"x > {n}" for n in range(5_000))
-    barred = " AND ".join(f"c != {n}" for n in range(1, 5_000))
+    bounds = " and ".join(f"x > {n}" for n in range(5_000))
+    barred = " and ".join(f"c != {n}" for n in range(1, 5_000))
     known = ", ".join(map(str, range(5_000)))
-    text = f"TARGET y IN {{a, b}} FEATURE x NUMERIC FEATURE c IN {{{known}}}"
-    body = loads(f"{text} IF {bounds} AND {barred} THEN a OTHERWISE b").body
+    text = f"predict y: a, b from x: number from c: {known}"
+    body = loads(f"{text} if {bounds} and {barred} then a otherwise b").body
     assert predict(body, (4999.5, 0)) == "a"
     assert predict(body, (4999.5, 1)) == "b"
     assert predict(body, (4998.5, 0)) == "b"
 
 
-@pytest.mark.parametrize("order", ["", "ORDER "])
-def test_many_categories(order: str) -> None:
-    known = ", ".join(f"k{n}" for n in range(10_000))
-    rules = "\n".join(f"IF c = k{n} THEN b" for n in range(0, 10_000, 20))
-    text = f"TARGET y IN {{a, b}} FEATURE c IN {order}{{{known}}}\n{rules} OTHERWISE a"
-    program = loads(text)
+@pytest.mark.parametrize("sign", [", ", " < "])
+def test_many_categories(sign: str) -> None:
+    known = sign.join(f"k{n}" for n in range(10_000))
+    rules = "\n".join(f"if c = k{n} then b" for n in range(0, 10_000, 20))
+    program = loads(f"predict y: a, b from c: {known}\n{rules} otherwise a")
     for body in (program.body, loads(print_rules(program)).body):
         assert predict(body, ("k9980",)) == "b"
         assert predict(body, ("k9981",)) == "a"
+
+
+def test_a_large_tree_is_read_without_otherwise() -> None:
+    rules = [
+        f"if {n} < x <= {n + 1} then {'ab'[n % 2]} [1 of 1]" for n in range(20_000)
+    ]
+    text = "predict y: a, b from x: number if x <= 0 (or missing) then a\n"
+    body = loads(f"{text}{' '.join(rules)} if x > 20000 then b").body
+    assert predict(body, (19_999.5,)) == "b"
 
 
 def test_what_exceeds_the_memory_is_refused_at_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     labels = ", ".join(f"k{n}" for n in range(20_000))
-    with pytest.raises(RulesError, match="line 1, column 8: .* limit is 10,000,000"):
-        loads(f"TARGET y IN {{{labels}}} {'ALWAYS k1 ' * 1000} OTHERWISE k1")
-    rule = f"IF c IN {{{labels}}} THEN 1 "
+    with pytest.raises(RulesError, match="line 1, .* the limit is 10,000,000"):
+        loads(f"predict y: {labels} {'always k1 ' * 1000} otherwise k1")
+    rule = f"if c in {{{labels}}} then 1 "
     monkeypatch.setattr(conditions, "MOST_NAMED", 50_000)
     with pytest.raises(RulesError, match=r"line 1, .* more than 50,000 categories"):
-        loads(f"TARGET y NUMERIC FEATURE c IN {{{labels}}} {rule * 3} OTHERWISE 1")
+        loads(f"predict y: number from c: {labels} {rule * 3} otherwise 1")
     with pytest.raises(RulesError, match="limit is 33,554,432: divide them"):
         loads(" " * 33_554_433)
 
 
 def test_suggestions_for_many_names_take_no_time() -> None:
-    features = " ".join(f"FEATURE name_{n} NUMERIC" for n in range(10_000))
+    columns = " ".join(f"from name_{n}: number" for n in range(10_000))
     with pytest.raises(RulesError, match="did you mean name_77"):
-        loads(f"TARGET y IN {{a}} {features} IF nme_77 > 3 THEN a OTHERWISE a")
+        loads(f"predict y: a {columns} if nme_77 > 3 then a otherwise a")
 
 
 def test_weights_that_would_overflow_are_not_added() -> None:
     rules = (
-        "IF humidity <= 1 THEN no [no: 1; reached: 6e249]"
-        " IF 1 < humidity <= 2 THEN no [no: 1; reached: 6e249]"
-        " OTHERWISE yes"
+        "if humidity <= 1 then no [1 of 1; reached by 6e249]"
+        " if 1 < humidity <= 2 then no [1 of 1; reached by 6e249]"
+        " otherwise yes"
     )
     program = simplify(loads(HEAD + rules))
     assert read_model(dumps(program)) == program
@@ -450,15 +501,15 @@ flowchart TD
 
 ~~~~text
 ```rules
-IF this is not it
+if this is not it
 ```
 ~~~~
 
 ```rules
-TARGET play IN {no, yes}
-FEATURE x NUMERIC
-IF x > 3 THEN no
-OTHERWISE yes
+predict play: no, yes
+from x: number
+if x > 3 then no
+otherwise yes
 ```
 
 After it.
@@ -470,19 +521,19 @@ def test_the_block_of_a_document() -> None:
     assert predict(body, (4.0,)) == "no"
     kept = block(DOCUMENT).split("\n")
     assert len(kept) == len(DOCUMENT.split("\n"))
-    assert kept[12:14] == ["", "TARGET play IN {no, yes}"]
+    assert kept[12:14] == ["", "predict play: no, yes"]
 
 
 def test_places_are_those_of_the_document() -> None:
-    with pytest.raises(RulesError, match="^line 16, column 4: there is no feature y"):
-        loads(DOCUMENT.replace("IF x", "IF y"), is_markdown=True)
+    with pytest.raises(RulesError, match="^line 16, column 4: there is no column y"):
+        loads(DOCUMENT.replace("if x", "if y"), is_markdown=True)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
         ("no block", "line 1, column 1: the document has no block"),
-        ("```rules\nTARGET", "line 1, column 1: the block of rules has no end"),
+        ("```rules\npredict", "line 1, column 1: the block of rules has no end"),
         ("```rules\n```\n\n```rules\n```", "line 4, column 1: a second block"),
         ("- a\n\n  - ```rules\n", "line 3, column 1: .* nothing else in a line"),
         ("1. a\n\n\t```rules\n", "line 3, column 1: .* nothing else in a line"),
@@ -500,12 +551,12 @@ def test_documents_need_one_block(text: str, said: str) -> None:
 @pytest.mark.parametrize("end", ["\r\n", "\r"])
 def test_line_ends_and_marks_of_other_systems(tmp_path: Path, end: str) -> None:
     path = tmp_path / "RULES.MD"
-    commented = DOCUMENT.replace("NUMERIC", "NUMERIC  # a comment")
+    commented = DOCUMENT.replace("number", "number  # a comment")
     path.write_bytes(b"\xef\xbb\xbf" + commented.replace("\n", end).encode())
     body = read_rules(path).body
     assert predict(body, (3.0,)) == "yes"
-    path.write_bytes(commented.replace("IF x", "IF y").replace("\n", end).encode())
-    with pytest.raises(RulesError, match="line 16, column 4: there is no feature y"):
+    path.write_bytes(commented.replace("if x", "if y").replace("\n", end).encode())
+    with pytest.raises(RulesError, match="line 16, column 4: there is no column y"):
         read_rules(path)
 
 
@@ -521,13 +572,9 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 # ---------------------------------------------------------------- names
 
 
-def test_the_printer_knows_the_words_of_the_grammar() -> None:
-    path = ROOT / "treecompile" / "rules" / "language" / "grammar.lark"
-    grammar = Lark(path.read_text(encoding="utf-8"), parser="lalr", lexer="basic")
-    patterns = {t.name: t.pattern.value for t in grammar.terminals}
-    found = {text for text in patterns.values() if text.isalpha()}
-    assert found == KEYWORDS
-    assert patterns["NAME"].replace(r"\/", "/") == f"(?u:{BARE.pattern})"
+@given(st.sampled_from(sorted(KEYWORDS)))
+def test_keywords_are_quoted(text: str) -> None:
+    assert word(text) == f'"{text}"'
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
@@ -539,7 +586,7 @@ def test_the_printer_knows_the_words_of_the_grammar() -> None:
 def test_any_text_can_be_a_name(text: str) -> None:
     shown = word(text)
     assert shown.isprintable()
-    made = loads(f"TARGET {shown} IN {{{shown}}} OTHERWISE {shown}")
+    made = loads(f"predict {shown}: {shown} always {shown}")
     assert (made.target, made.body.labels) == (text, (text,))
 
 

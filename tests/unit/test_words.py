@@ -24,6 +24,7 @@ from treecompile.model.ir import (
     Tree,
     ValueType,
 )
+from treecompile.rules.language.document import loads
 
 X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
 COLOUR = Feature("colour", Kind.CATEGORICAL, ValueType.STR, ("red", "green", "blue"))
@@ -71,7 +72,7 @@ def some(op: Op, *values: Category, missing: bool = False) -> Condition:
         (COLOUR, [some(Op.IN, "red", "blue")], "colour in {red, blue}"),
         (COLOUR, [some(Op.IN, missing=True)], "colour is missing"),
         (COLOUR, [some(Op.NOT_IN)], "colour is known"),
-        (COLOUR, [some(Op.NOT_IN, missing=True)], "colour is anything"),
+        (COLOUR, [some(Op.NOT_IN, missing=True)], "colour not in {} (or missing)"),
         (COLOUR, [some(Op.NOT_IN, "red")], "colour != red"),
         (COLOUR, [some(Op.NOT_IN, "red", missing=True)], "colour != red (or missing)"),
         (COLOUR, [some(Op.NOT_IN, "red", "blue")], "colour = green (or any other)"),
@@ -83,14 +84,14 @@ def some(op: Op, *values: Category, missing: bool = False) -> Condition:
         (
             COLOUR,
             [some(Op.NOT_IN, "red", "green", "blue")],
-            "colour is none of the known values",
+            "colour not in {red, green, blue}",
         ),
         (
             COLOUR,
             [some(Op.NOT_IN, "red", "green", "blue", missing=True)],
-            "colour is none of the known values (or missing)",
+            "colour not in {red, green, blue} (or missing)",
         ),
-        (ONLY, [some(Op.NOT_IN, "red")], "only is none of the known values"),
+        (ONLY, [some(Op.NOT_IN, "red")], "only != red"),
         (X, [number(Op.GT, 3.0), number(Op.GT, 5.0)], "x > 3 and x > 5"),
         (
             X,
@@ -137,16 +138,6 @@ def test_unlike_conditions_never_read_alike() -> None:
         assert len(set(phrases)) == len(tests)
 
 
-def test_the_escape_reaches_names_values_and_signs() -> None:
-    def escape(text: str) -> str:
-        return f"<{text}>"
-
-    assert words.phrase([number(Op.LE, 5.0)], X, escape) == "<x> <<=> <5>"
-    assert words.phrase([some(Op.IN, "red")], COLOUR, escape) == "<colour> = <red>"
-    both = [Condition(0, Op.GT, "S", False), Condition(0, Op.LE, "L", False)]
-    assert words.phrase(both, SIZE, escape) == "<S> <<> <size> <<=> <L>"
-
-
 @pytest.mark.parametrize(
     ("stats", "weight", "answer", "expected"),
     [
@@ -178,10 +169,34 @@ def test_a_whole_rule() -> None:
     default = Rule("default", (), "yes", ClassCounts((1.0, 1.0)), 0.0)
     rules = RuleSet((X, COLOUR), ("no", "yes"), (rule,), default)
     assert (
-        words.sentence(rule, rules, "play\n", "2 of 2 cases")
-        == 'R3: if colour = red and 1 < x <= 2 then "play\\n" = no (2 of 2 cases)'
+        words.sentence(rule, rules.features, "2 of 2")
+        == "R3: if colour = red and 1 < x <= 2 then no [2 of 2]"
     )
     assert (
-        words.sentence(default, rules, "play", "no case")
-        == "default: play = yes (no case)"
+        words.sentence(default, rules.features, "no case")
+        == "default: otherwise yes [no case]"
     )
+
+
+@pytest.mark.parametrize(
+    ("answer", "labels", "weights", "expected"),
+    [
+        ("yes", ("no", "yes"), (0.0, 4.0), "4 of 4"),
+        ("no", ("no", "yes"), (3.0, 2.0), "3 of 5: 2 yes"),
+        ("no", ("no", "yes"), (0.0, 2.0), "0 of 2: 2 yes"),
+        ("b", ("a", "b", "or"), (0.25, 2.0, 1.0), '2 b, 0.25 a, 1 "or"'),
+        (0, (0, 1, 2), (5.0, 1.0, 2.0), "5 of 8: 1 is 1, 2 are 2"),
+        (True, (False, True), (1.0, 5.0), "5 of 6: 1 false"),
+        ("b", ("a", "b"), (0.5, 0.0), "0.5 a"),
+        ("a", ("a", "b"), (2.0**53, 0.0), "9007199254740992 a"),
+    ],
+)
+def test_counts_behind_an_answer(
+    answer: Label, labels: tuple[Label, ...], weights: tuple[float, ...], expected: str
+) -> None:
+    assert words.counts(answer, labels, weights) == expected
+    declared = ", ".join(map(words.literal, labels))
+    said = f"{words.shown(answer)} [{expected}]"
+    body = loads(f"predict y: {declared} always {said}").body
+    assert isinstance(body, RuleSet)
+    assert body.rules[0].stats == ClassCounts(weights)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from treecompile import __version__
-from treecompile.emit import header, html, svg
+from treecompile.emit import document, forest_document, header, html, svg
 from treecompile.emit.javascript import lower as javascript
 from treecompile.emit.languages import lower_language
 from treecompile.emit.lowering import (
@@ -18,8 +18,6 @@ from treecompile.emit.lowering import (
     Lowered,
     lower_rules,
 )
-from treecompile.emit.markdown import forest as markdown_forest
-from treecompile.emit.markdown import lower as markdown
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.python import lower_python
 from treecompile.emit.sql import lower as sql
@@ -38,7 +36,7 @@ LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "python": lower_python,
     "javascript": javascript.lower,
     "sql": sql.lower,
-    "markdown": markdown.lower,
+    "markdown": document.lower,
     HTML: html.lower,
     "svg": svg.lower,
     "rules": lower_rules,
@@ -48,7 +46,7 @@ FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
     "python": lower_python,
     "language": lower_language,
     "sql": sql.lower,
-    "markdown": markdown_forest.lower,
+    "markdown": forest_document.lower,
 }
 
 

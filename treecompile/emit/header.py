@@ -24,7 +24,7 @@ LINE = re.compile(
     r"(?P<options>(?:, \S+(?: \S+)?)*), model (?P<sha256>[0-9a-f]{64})[^\w\n]*$",
     re.MULTILINE,
 )
-FIRST = 1 << 16  # characters of an artefact in which its header stands
+FIRST = 1 << 16  # its header is among so many characters at the start or the end
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def written(sha256: str, target: str, options: EmitOptions) -> str:
 
 def read(text: str) -> Header | None:
     """Find the header of an artefact; None if it has none that this version reads."""
-    found = LINE.search(text[:FIRST])
+    found = LINE.search(f"{text[:FIRST]}\n{text[-FIRST:]}")
     if found is None:
         return None
     declared = {_key(each): each for each in options_of(EmitOptions).values()}

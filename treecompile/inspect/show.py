@@ -30,10 +30,10 @@ def show(program: ir.Program, paint: Paint = plain, *, stats: bool = False) -> s
     body = program.body
     if isinstance(body, ir.Tree):
         return "\n".join(_tree_lines(program, body, paint, stats=stats))
-    said, lines = words.evidence_by_id(program), []
+    said, lines = words.counts_by_id(program), []
     for rule in (*body.rules, body.default):
-        end = words.conclusion(rule, program.target, said[rule.id])
-        whole = words.sentence(rule, body, program.target, said[rule.id])
+        end = words.conclusion(rule, said[rule.id])
+        whole = words.sentence(rule, body.features, said[rule.id])
         code = body.labels.index(rule.value) if body.labels else 0
         lines.append(whole.removesuffix(end) + paint(end, code))
     return "\n".join(lines)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from treecompile.model import forests, ir, words
 from treecompile.model.paths import depth
-from treecompile.model.words import Escape
 
 BITS = {
     ir.Arithmetic.SINGLE: "32 bits (about 7 digits)",
     ir.Arithmetic.DOUBLE: "64 bits (about 16 digits)",
 }
+Escape = Callable[[str], str]
 SUMS_SHOWN = 12  # starts or offsets that are written out
 
 

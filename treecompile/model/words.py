@@ -1,27 +1,49 @@
 """Conditions, rules and numbers in words, as people read them.
 
-The terminal, the rule document and the generated `explain` use the same sentences. They
-are exact (thresholds in full, unseen and missing values named) but not meant to be
-parsed. Text from the data becomes one line without control characters; each target
-escapes it further for its own syntax.
+A test reads the same everywhere: in the rule language, the terminal, comments and
+pictures. `phrase` writes it, and the parser of the rule language reads it back, with
+every double exact. Prose, such as a heading, shows names and values by `name` and
+`value`, which quote less. Text from the data becomes one line without control
+characters; each target escapes it further for its own syntax.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from math import fsum, inf, nextafter
 
 from treecompile.model import ir
 from treecompile.model.evidence import Evidence, by_id
-from treecompile.model.paths import DEFAULT_ID
-from treecompile.model.semantics import asks_presence, members, threshold
+from treecompile.model.paths import DEFAULT_ID, outcomes
+from treecompile.model.semantics import asks_presence, members, rank, threshold
 from treecompile.model.sharing import Group, SharedPath
 
-PLAIN = re.compile(r"[^\W_][\w.%+/-]*(?: [\w.%+/-]+)*")
+PLAIN = re.compile(r"[^\W_][\w.%+/-]*(?: [\w.%+/-]+)*")  # needs no quotes in prose
+BARE = re.compile(r"[^\W0-9][\w.%/-]*")  # needs none in the rule language either,
+KEYWORDS = frozenset(  # unless it is one of these
+    (
+        *("predict", "from", "ordered", "if", "and", "then", "always", "otherwise"),
+        *(
+            "in",
+            "is",
+            "are",
+            "not",
+            "or",
+            "any",
+            "other",
+            "missing",
+            "known",
+            "true",
+            "false",
+            "of",
+        ),
+    )
+)
+SYMBOLS = {"<=": "≤", ">=": "≥"}  # for pictures
 
-Escape = Callable[[str], str]
 Figure = Callable[[float], str]  # writes a threshold
 
 
@@ -44,6 +66,20 @@ def quoted(text: str) -> str:
     if marked.isprintable():
         return marked
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in marked)
+
+
+def word(text: str) -> str:
+    """A name or a category in the rule language, in quotes only if it needs them."""
+    if BARE.fullmatch(text) and text.isprintable() and text not in KEYWORDS:
+        return text
+    return quoted(text)
+
+
+def literal(item: ir.Label) -> str:
+    """A category or a label, written so that its type can be read from it."""
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    return word(item) if isinstance(item, str) else repr(item)
 
 
 def value(item: ir.Value | ir.Label) -> str:
@@ -75,42 +111,53 @@ def enumerated(texts: Sequence[str], most: int) -> str:
 def phrase(
     conditions: Sequence[ir.Condition],
     feature: ir.Feature,
-    escape: Escape = str,
     figure: Figure = number,
-    *,
-    marks: bool = True,
+    symbols: Mapping[str, str] = {},
 ) -> str:
     """The conditions on one feature: "1 < x <= 9" for both bounds of an interval.
 
-    `figure` may round thresholds only if they are shown in full elsewhere. Without
-    `marks`, something else must say what missing and unseen values do.
+    `figure` may round thresholds only if they are shown in full elsewhere.
     """
     if not _is_one_test(conditions):  # as in rules that no pass has merged
-        parts = (
-            phrase([one], feature, escape, figure, marks=marks) for one in conditions
-        )
+        parts = (phrase([one], feature, figure, symbols) for one in conditions)
         return " and ".join(parts)
-    shown = escape(name(feature.name))
-    first = conditions[0]
+    shown, first = word(feature.name), conditions[0]
     if asks_presence(first) and feature.kind is not ir.Kind.ORDINAL:
         return f"{shown} is {'missing' if first.missing else 'known'}"
     if feature.kind is ir.Kind.CATEGORICAL:
-        return _membership(first, feature, shown, escape, marks=marks)
-
-    def edge(condition: ir.Condition) -> str:
-        if feature.kind is ir.Kind.ORDINAL:
-            return escape(value(condition.value))  # type: ignore[arg-type]
-        return escape(figure(threshold(condition)))
-
+        return _membership(first, feature, shown)
+    edges = [_edge(one, feature, figure) for one in conditions]
     if len(conditions) == 2:
-        low, high = sorted(conditions, key=lambda c: c.op is ir.Op.LE)
-        text = f"{edge(low)} {escape('<')} {shown} {escape('<=')} {edge(high)}"
+        (over, low), (under, high) = sorted(edges, key=lambda edge: edge[0][0] == "<")
+        signs = (over.replace(">", "<"), under)
+        over, under = (symbols.get(sign, sign) for sign in signs)
+        text = f"{low} {over} {shown} {under} {high}"
     else:
-        text = f"{shown} {escape(first.op.value)} {edge(first)}"
-    if not (first.missing and marks):
+        sign, edge = edges[0]
+        text = f"{shown} {symbols.get(sign, sign)} {edge}"
+    if not first.missing:
         return text
     other = "or any other, " if feature.kind is ir.Kind.ORDINAL else ""
     return f"{text} ({other}or missing)"
+
+
+def _edge(
+    condition: ir.Condition, feature: ir.Feature, figure: Figure
+) -> tuple[str, str]:
+    """The comparison sign and the threshold, in the shorter of two equivalent forms.
+
+    `x <= 4.999999999999999` and `x < 5` agree on every double.
+    """
+    sign = condition.op.value
+    if feature.kind is ir.Kind.ORDINAL:
+        return sign, literal(feature.categories[rank(feature, condition.value)])
+    value = threshold(condition)
+    text, after = figure(value), nextafter(value, inf)
+    if figure is number and after != inf:
+        other = number(after + 0.0)
+        if len(other) + 4 < len(text):
+            return ("<" if condition.op is ir.Op.LE else ">="), other
+    return sign, text
 
 
 def _is_one_test(conditions: Sequence[ir.Condition]) -> bool:
@@ -121,25 +168,13 @@ def _is_one_test(conditions: Sequence[ir.Condition]) -> bool:
     return {one.op, other.op} == {ir.Op.GT, ir.Op.LE} and one.missing == other.missing
 
 
-def _membership(
-    condition: ir.Condition,
-    feature: ir.Feature,
-    shown: str,
-    escape: Escape,
-    *,
-    marks: bool,
-) -> str:
+def _membership(condition: ir.Condition, feature: ir.Feature, shown: str) -> str:
     named, negated, also = named_categories(condition, feature)
-    if not named:
-        return f"{shown} is {'anything' if negated else 'nothing at all'}"
-    texts = [escape(value(category)) for category in named]
-    if negated and len(named) == len(feature.categories):
-        text = f"{shown} is none of the known values"
-    elif len(texts) == 1:
-        text = f"{shown} {'!=' if negated else '='} {texts[0]}"
-    else:
-        text = f"{shown} {'not in' if negated else 'in'} {{{', '.join(texts)}}}"
-    return f"{text} ({', '.join(also)})" if also and marks else text
+    flags = f" ({', '.join(also)})" if also else ""
+    if len(named) == 1:
+        return f"{shown} {'!=' if negated else '='} {literal(named[0])}{flags}"
+    listed = ", ".join(map(literal, named))
+    return f"{shown} {'not in' if negated else 'in'} {{{listed}}}{flags}"
 
 
 def named_categories(
@@ -160,17 +195,12 @@ def named_categories(
     return named, True, also
 
 
-def with_symbols(text: str) -> str:
-    """An Escape for pictures: the operator `<=` as a symbol, other text unchanged."""
-    return "≤" if text == "<=" else text
-
-
 def branch_test(
     test: ir.Condition, feature: ir.Feature, figure: Figure = number
 ) -> str:
     """The test of a branch in a picture, without the feature: "≤ 2.5 (or missing)"."""
-    text = phrase([test], feature, with_symbols, figure)
-    return text.removeprefix(f"{name(feature.name)} ")
+    text = phrase([test], feature, figure, SYMBOLS)
+    return text.removeprefix(f"{word(feature.name)} ")
 
 
 def tests_above(tree: ir.Body) -> list[tuple[int, str]]:
@@ -196,14 +226,11 @@ def by_feature(conditions: Iterable[ir.Condition]) -> Sequence[Group]:
 
 
 def conjunction(
-    conditions: Sequence[ir.Condition],
-    features: Sequence[ir.Feature],
-    escape: Escape = str,
+    conditions: Sequence[ir.Condition], features: Sequence[ir.Feature]
 ) -> list[str]:
     """The merged conditions of a rule as one phrase for each feature."""
     return [
-        phrase(group, features[group[0].feature], escape)
-        for group in by_feature(conditions)
+        phrase(group, features[group[0].feature]) for group in by_feature(conditions)
     ]
 
 
@@ -227,16 +254,60 @@ def evidence_by_id(program: ir.Program) -> dict[str, str]:
     return {DEFAULT_ID: NO_CASE, **said}
 
 
-def sentence(rule: ir.Rule, rules: ir.RuleSet, target: str, said: str) -> str:
-    """A whole rule: "R3: if wind = strong then play = no (2 of 2 cases)"."""
-    tests = conjunction(rule.conditions, rules.features)
-    when = f"if {' and '.join(tests)} then " if tests else ""
-    return f"{rule.id}: {when}{conclusion(rule, target, said)}"
+def counts(item: ir.Label, labels: Sequence[ir.Label], weights: Sequence[float]) -> str:
+    """The cases behind an answer: "146 of 151: 4 Chinstrap, 1 Gentoo".
+
+    Fractions are not added up, so that each can be read back: "2.5 no, 1.25 yes".
+    """
+    place, every = labels.index(item), fsum(weights)
+    rest = [pair for pair in zip(labels, weights, strict=True) if pair[1]]
+    rest = [(label, weight) for label, weight in rest if label != item]
+    is_whole = every < 2**53 and all(weight.is_integer() for weight in weights)
+    if not is_whole and weights[place]:
+        rest.insert(0, (item, weights[place]))
+    listed = ", ".join(_count(label, weight) for label, weight in rest)
+    if not is_whole:
+        return listed
+    head = f"{number(weights[place])} of {number(every)}"
+    return f"{head}: {listed}" if listed else head
 
 
-def conclusion(rule: ir.Rule, target: str, said: str) -> str:
-    """The answer of a rule and the cases behind it: "play = no (2 of 2 cases)"."""
-    return f"{name(target)} = {value(rule.value)} ({said})"
+def _count(label: ir.Label, weight: float) -> str:
+    """ "4 Chinstrap"; a label that is a number is kept apart: "4 are 0"."""
+    verb = ""
+    if not isinstance(label, (str, bool)):
+        verb = "is " if weight == 1 else "are "
+    return f"{number(weight)} {verb}{literal(label)}"
+
+
+def counts_by_id(program: ir.Program) -> dict[str, str]:
+    """The rows behind each rule of a program, as the rule language writes them."""
+    labels, found = program.body.labels, by_id(program)
+    values = {rule.id: rule.value for rule in outcomes(program.body).values()}
+    said = {DEFAULT_ID: NO_CASE}
+    for key, own in found.items():
+        is_known = bool(own.rows and labels and own.answers)
+        told = counts(values[key], labels, own.answers) if is_known else ""
+        said[key] = told or evidence(own, labels)
+    return said
+
+
+def sentence(rule: ir.Rule, features: Sequence[ir.Feature], said: str) -> str:
+    """A whole rule: "R3: if wind = strong then no [2 of 2]"."""
+    when = "otherwise" if rule.id == DEFAULT_ID else "always"
+    if tests := conjunction(rule.conditions, features):
+        when = f"if {' and '.join(tests)} then"
+    return f"{rule.id}: {when} {conclusion(rule, said)}"
+
+
+def conclusion(rule: ir.Rule, said: str) -> str:
+    """The answer of a rule and the cases behind it: "no [2 of 2]"."""
+    return f"{shown(rule.value)} [{said}]"
+
+
+def shown(item: ir.Label) -> str:
+    """The answer of a rule in the rule language."""
+    return number(item) if isinstance(item, float) else literal(item)
 
 
 # ---------------------------------------------------------------- rounded thresholds

@@ -55,7 +55,7 @@ def deciding(
                 continue
             share = SearchBudget(min(limit, budget.left))
             allowed = share.left
-            is_settled, box = _uncovered(boxes, number, share)
+            is_settled, box = uncovered(boxes, number, share)
             budget.spend(min(allowed - share.left, budget.left))
             if box is not None:
                 known[number] = box
@@ -65,7 +65,7 @@ def deciding(
     return known, sorted(open_rules)
 
 
-def _uncovered(
+def uncovered(
     boxes: Boxes, number: int, budget: SearchBudget
 ) -> tuple[bool, Box | None]:
     """Search for rows of a rule that no earlier rule takes.

@@ -35,7 +35,7 @@ class Trail:
     shares: tuple[float, ...]  # the probability of each label; empty for a number
     rule: str  # the id of the rule that decides
     passed: frozenset[int]  # the nodes of a tree that the row reaches
-    sentence: str  # R3: if wind = strong then play = no (2 of 2 cases)
+    sentence: str  # R3: if wind = strong then no [2 of 2]
 
 
 def trail(program: ir.Program, values_by_name: Mapping[str, Any]) -> Trail:
@@ -47,9 +47,8 @@ def trail(program: ir.Program, values_by_name: Mapping[str, Any]) -> Trail:
     else:
         way = _way(body, row)
         rule, passed = _with_path(body, way[-1]), frozenset(way)
-    rules = ir.RuleSet(body.features, body.labels, (), rule)
-    said = words.evidence_by_id(program)[rule.id]
-    sentence = words.sentence(rule, rules, program.target, said)
+    said = words.counts_by_id(program)[rule.id]
+    sentence = words.sentence(rule, body.features, said)
     shares = probabilities(rule.stats) if body.labels else ()
     return Trail(predict(body, row), shares, rule.id, passed, sentence)
 

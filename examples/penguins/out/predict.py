@@ -85,12 +85,12 @@ PROBABILITIES = {
     "R6": (0.40082987551867216, 0.5950207468879669, 0.004149377593360996),
 }
 RULES = {
-    "R1": "R1: if flipper_length_mm <= 207 (or missing) and bill_length_mm <= 43.1 (or missing) then species = Adelie (93 of 96 cases)",
-    "R2": "R2: if flipper_length_mm <= 207 (or missing) and bill_length_mm > 43.1 and body_mass_g <= 4100 (or missing) then species = Chinstrap (42 of 42 cases)",
-    "R3": "R3: if flipper_length_mm <= 207 (or missing) and 43.1 < bill_length_mm <= 48.8 and body_mass_g > 4100 then species = Adelie (3 of 5 cases)",
-    "R4": "R4: if flipper_length_mm <= 207 (or missing) and bill_length_mm > 48.8 and body_mass_g > 4100 then species = Chinstrap (6 of 6 cases)",
-    "R5": "R5: if flipper_length_mm > 207 and bill_depth_mm <= 17.6 (or missing) then species = Gentoo (87 of 87 cases)",
-    "R6": "R6: if flipper_length_mm > 207 and bill_depth_mm > 17.6 then species = Chinstrap (3 of 5 cases)",
+    "R1": "R1: if flipper_length_mm <= 207 (or missing) and bill_length_mm <= 43.1 (or missing) then Adelie [93 of 96: 2 Chinstrap, 1 Gentoo]",
+    "R2": "R2: if flipper_length_mm <= 207 (or missing) and bill_length_mm > 43.1 and body_mass_g <= 4100 (or missing) then Chinstrap [42 of 42]",
+    "R3": "R3: if flipper_length_mm <= 207 (or missing) and 43.1 < bill_length_mm <= 48.8 and body_mass_g > 4100 then Adelie [3 of 5: 1 Chinstrap, 1 Gentoo]",
+    "R4": "R4: if flipper_length_mm <= 207 (or missing) and bill_length_mm > 48.8 and body_mass_g > 4100 then Chinstrap [6 of 6]",
+    "R5": "R5: if flipper_length_mm > 207 and bill_depth_mm <= 17.6 (or missing) then Gentoo [87 of 87]",
+    "R6": "R6: if flipper_length_mm > 207 and bill_depth_mm > 17.6 then Chinstrap [3 of 5: 2 Adelie]",
 }
 
 

@@ -66,11 +66,11 @@ PROBABILITIES = {
     "R5": (0.0, 1.0),
 }
 RULES = {
-    "R1": "R1: if outlook = cloudy then play = yes (4 of 4 cases)",
-    "R2": "R2: if outlook = rainy (or any other, or missing) and wind = strong then play = no (2 of 2 cases)",
-    "R3": "R3: if outlook = rainy (or any other, or missing) and wind = weak (or any other, or missing) then play = yes (3 of 3 cases)",
-    "R4": "R4: if outlook = sunny and humidity = high (or any other, or missing) then play = no (3 of 3 cases)",
-    "R5": "R5: if outlook = sunny and humidity = normal then play = yes (2 of 2 cases)",
+    "R1": "R1: if outlook = cloudy then yes [4 of 4]",
+    "R2": "R2: if outlook = rainy (or any other, or missing) and wind = strong then no [2 of 2]",
+    "R3": "R3: if outlook = rainy (or any other, or missing) and wind = weak (or any other, or missing) then yes [3 of 3]",
+    "R4": "R4: if outlook = sunny and humidity = high (or any other, or missing) then no [3 of 3]",
+    "R5": "R5: if outlook = sunny and humidity = normal then yes [2 of 2]",
 }
 
 

@@ -1,5 +1,6 @@
 """The rule language: rules as text that people read and edit, and that compiles.
 
-`syntax` parses it by `grammar.lark`, `compile` makes a program of it, `printer` writes
-it. docs/rule-language.md describes the language.
+`syntax` reads the tokens, `conditions` the tests and `compile` the statements, which it
+makes a program of; `covering` says whether the rules leave a case open, and `printer`
+writes them. docs/rule-language.md describes the language.
 """

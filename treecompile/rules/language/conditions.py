@@ -1,4 +1,4 @@
-"""Turns tokens and tests as written into names, values and conditions of the IR.
+"""Turns the tests of rules into conditions of the IR.
 
 The IR has `<=` and `>` for ordered values, `in` and `not in` for categories. The other
 comparisons are expressed exactly: `x < 5` is `x <= 4.999999999999999`, the double just
@@ -7,308 +7,201 @@ below 5.
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Sequence
-from math import inf, isfinite, nextafter
-
-from lark import Token
+from math import inf, nextafter
 
 from treecompile.model import ir, paths
-from treecompile.model.errors import RulesError
-from treecompile.model.semantics import NEGATED, in_order, is_missing, negate, rank
-from treecompile.model.suggestions import similar
-from treecompile.model.unicode import NOT_UNICODE, is_unicode
-from treecompile.model.words import enumerated
-from treecompile.rules.language.printer import TYPES, literal, word
-from treecompile.rules.language.syntax import Comparison, Membership, Presence, Test, at
+from treecompile.model.semantics import in_order, is_missing, negate, rank
+from treecompile.model.words import word
+from treecompile.rules.language.syntax import Lexeme, Tokens
 
-INTEGER = re.compile(r"[+-]?[0-9]{1,1000}")
 PYTHON_TYPES: dict[ir.ValueType, type] = {
     ir.ValueType(kind.__name__): kind for kind in (str, int, float, bool)
 }
-DECLARED_TYPES = {keyword: PYTHON_TYPES[kind] for kind, keyword in TYPES.items()}
-TYPE_NAMES = {
-    str: "text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-}
-
-
-# ---------------------------------------------------------------- values
-
-
-def name(token: Token) -> str:
-    """Return the text that a bare name or a quoted string stands for."""
-    if token.type != "STRING":
-        return str(token)
-    try:
-        text = json.loads(token, strict=False)
-    except ValueError as error:
-        reason = getattr(error, "msg", error)
-        message = f"{token} is not a valid JSON string: {reason}"
-        raise at(token, f"{message}: write a backslash as \\\\") from None
-    assert isinstance(text, str)
-    if not is_unicode(text):
-        raise at(
-            token,
-            f"{token} {NOT_UNICODE}: write both halves, or the character itself",
-        )
-    return text
-
-
-def value(token: Token) -> ir.Label:
-    """Return a category or a label; its type follows from how it is written."""
-    if token.type in ("TRUE", "FALSE"):
-        return token.type == "TRUE"
-    if token.type == "NUMBER":
-        return int(token) if INTEGER.fullmatch(token) else number(token)
-    return name(token)
-
-
-def number(token: Token) -> float:
-    """Return a number, which must be a finite double."""
-    if token.type != "NUMBER":
-        raise at(token, f"expected a number, found {token}")
-    found = float(token)
-    if not isfinite(found):
-        raise at(token, f"{token} is too large for a double")
-    return found
-
-
-def typed(token: Token, kind: type) -> ir.Label:
-    """Return a value of a given type; only a whole number is converted, to a float."""
-    found = value(token)
-    if kind is float and type(found) is int:
-        return number(token)
-    if type(found) is not kind:
-        hint = f': write "{token}"' if kind is str else ""
-        raise at(token, f"expected {TYPE_NAMES[kind]}, found {token}{hint}")
-    return found
-
-
-def common_type(
-    tokens: Sequence[Token], declared: Token | None, is_target: bool
-) -> type:
-    """Return the type of a set of values: as declared, else as they are written."""
-    if declared is not None:
-        return DECLARED_TYPES[declared.type]
-    kinds = {type(value(token)) for token in tokens}
-    if is_target and kinds == {int, float}:
-        return float
-    if not kinds:
-        return str
-    if len(kinds) > 1:
-        first = type(value(tokens[0]))
-        other = next(token for token in tokens if type(value(token)) is not first)
-        raise at(
-            other,
-            f"the values of a set must be of one type: {tokens[0]} is"
-            f" {TYPE_NAMES[first]}, {other} is not (any value in quotes is text)",
-        )
-    kind = kinds.pop()
-    if kind is float and not is_target:
-        raise at(
-            tokens[0],
-            "categories are text, whole numbers, or true and false:"
-            " for other numbers, declare the feature NUMERIC",
-        )
-    return kind
-
-
-def unknown(token: Token, what: str, known: Sequence[ir.Label]) -> RulesError:
-    """Return an error for a name that is not declared, with the closest known one."""
-    texts = [literal(item) for item in known]
-    sought = token.lower()
-    by_case = [text for text in texts if text.lower() == sought]
-    near = by_case or similar(str(token), texts, count=1)
-    if near:
-        hint = f"did you mean {near[0]}?"
-    else:
-        hint = f"there are {enumerated(texts, 12) or 'none'}"
-    return at(token, f"{what} {token}: {hint}")
-
-
-# ---------------------------------------------------------------- conditions
-
-MIRRORED = {
-    **{"AT_MOST": "AT_LEAST", "AT_LEAST": "AT_MOST"},
-    **{"BELOW": "ABOVE", "ABOVE": "BELOW", "EQUAL": "EQUAL", "UNEQUAL": "UNEQUAL"},
-}
-
-
+MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 MOST_NAMED = 20_000_000  # categories in the conditions of all rules, for the memory
+MISSING, OTHER = "missing", "any other"
+Flags = frozenset[str]
 
 
 class ConditionReader:
-    """Turns the tests of rules over given features into conditions."""
+    """Reads tests of given columns."""
 
-    def __init__(self, features: Sequence[ir.Feature]) -> None:
+    def __init__(self, tokens: Tokens, features: Sequence[ir.Feature]) -> None:
+        self.tokens = tokens
         self.features = features
         self.indices = {feature.name: i for i, feature in enumerate(features)}
         self.categories = [frozenset(feature.categories) for feature in features]
         self.named = 0  # categories in the conditions so far
 
-    def conditions(self, test: Test) -> tuple[Token, tuple[ir.Condition, ...]]:
-        """Return the token of the feature, and at least one condition on it."""
-        if isinstance(test, Presence):
-            index = self._index(test.feature)
-            feature = self.features[index]
-            is_ordinal = feature.kind is ir.Kind.ORDINAL and feature.categories
-            absent = (paths.unknown if is_ordinal else is_missing)(index, feature)
-            return test.feature, (absent if test.missing else negate(absent),)
-        if isinstance(test, Membership):
-            return test.feature, self._membership(test)
-        token, pairs = self._oriented(test)
-        index = self._index(token)
-        feature = self.features[index]
-        if feature.kind is ir.Kind.CATEGORICAL:
-            return token, self._equality(test, token, pairs)
-        _check_flags(test, token, feature)
-        bounds = [
-            ir.Condition(index, op, value, "MISSING" in test.flags)
-            for sign, edge in pairs
-            for op, value in self._bounds(index, sign, edge)
-        ]
-        return token, tuple(bounds)
+    def test(self) -> tuple[Lexeme, tuple[ir.Condition, ...]]:
+        """Return the token of the column, and at least one condition on it."""
+        tokens = self.tokens
+        first, _ = tokens.value()
+        if tokens.skip("is"):
+            return first, (self._presence(self._index(first)),)
+        if tokens.has("in", "not"):
+            return first, (self._membership(first),)
+        if tokens.token.kind != "sign":
+            raise tokens.expected("a comparison such as = or >")
+        sign, (second, _) = tokens.next(), tokens.value()
+        feature, pairs = first, [(sign.text, second)]
+        if tokens.token.kind == "sign":  # 3 < x <= 5
+            last = tokens.next()
+            if {sign.text[0], last.text[0]} not in ({"<"}, {">"}):
+                raise tokens.at(last, "write an interval as 3 < x <= 5 or 5 >= x > 3")
+            third, _ = tokens.value()
+            feature, pairs = second, [(MIRRORED[sign.text], first), (last.text, third)]
+        elif self._is_feature(second) and not self._is_feature(first):
+            feature = second
+            pairs = [(MIRRORED.get(sign.text, sign.text), first)]
+        index, flags = self._index(feature), self._flags()
+        if self.features[index].kind is ir.Kind.CATEGORICAL:
+            if len(pairs) > 1 or sign.text not in ("=", "!="):
+                raise tokens.at(
+                    sign,
+                    f"{feature.text} has no order: write {feature.text} ="
+                    f" {second.text}, or declare its values with < between them",
+                )
+            negated = sign.text == "!="
+            named = [self._category(index, pairs[0][1])]
+            return feature, (self._one_of(first, index, named, negated, flags),)
+        if flags == {OTHER} or (OTHER in flags and not self.features[index].categories):
+            raise tokens.at(
+                feature,
+                f"{feature.text} has an order, and any other value counts as missing:"
+                " write (or missing)",
+            )
+        return feature, tuple(
+            ir.Condition(index, op, value, MISSING in flags)
+            for sign_text, edge in pairs
+            for op, value in self._bounds(index, sign_text, edge)
+        )
 
-    def _index(self, token: Token) -> int:
+    def _index(self, token: Lexeme) -> int:
         if not self._is_feature(token):
-            known = [feature.name for feature in self.features]
-            raise unknown(token, "there is no feature", known)
-        return self.indices[name(token)]
+            names = [feature.name for feature in self.features]
+            raise self.tokens.unknown(token, "there is no column", names)
+        return self.indices[self.tokens.text_of(token)]
 
-    def _is_feature(self, token: Token) -> bool:
-        return token.type in ("NAME", "STRING") and name(token) in self.indices
+    def _is_feature(self, token: Lexeme) -> bool:
+        is_name = token.kind in ("name", "string")
+        return is_name and self.tokens.text_of(token) in self.indices
 
-    def _oriented(self, test: Comparison) -> tuple[Token, list[tuple[str, Token]]]:
-        """Return the feature, and signs and values as if it were on the left."""
-        signs = [sign.type for sign in test.signs]
-        if len(signs) == 2:
-            low, feature, high = test.operands
-            rising, falling = {"BELOW", "AT_MOST"}, {"ABOVE", "AT_LEAST"}
-            if not (set(signs) <= rising or set(signs) <= falling):
-                raise at(test.signs[1], "write an interval as 3 < x <= 5 or 5 >= x > 3")
-            return feature, [(MIRRORED[signs[0]], low), (signs[1], high)]
-        left, right = test.operands
-        if self._is_feature(right) and not self._is_feature(left):
-            return right, [(MIRRORED[signs[0]], left)]
-        return left, [(signs[0], right)]
+    def _flags(self) -> Flags:
+        """Read "(or any other, or missing)": what else the test holds for."""
+        tokens, found = self.tokens, set()
+        if tokens.skip("("):
+            while True:
+                tokens.need("or")
+                if tokens.skip("any"):
+                    tokens.need("other")
+                    found.add(OTHER)
+                else:
+                    tokens.need("missing", "missing or any other")
+                    found.add(MISSING)
+                if not tokens.skip(",") and not tokens.has("or"):
+                    break
+            tokens.need(")")
+        return frozenset(found)
 
     # ------------------------------------------------------------ categories
 
-    def _category(self, index: int, token: Token) -> ir.Category:
+    def _presence(self, index: int) -> ir.Condition:
+        tokens, feature = self.tokens, self.features[index]
+        negated = tokens.skip("not")
+        if not tokens.has("missing", "known"):
+            raise tokens.expected("missing or known")
+        is_ordinal = feature.kind is ir.Kind.ORDINAL and feature.categories
+        absent = (paths.unknown if is_ordinal else is_missing)(index, feature)
+        asks_missing = (tokens.next().text == "missing") != negated
+        return absent if asks_missing else negate(absent)
+
+    def _category(self, index: int, token: Lexeme) -> ir.Category:
         feature = self.features[index]
-        found = typed(token, PYTHON_TYPES[feature.type])
+        found = self.tokens.typed(token, PYTHON_TYPES[feature.type])
         if found not in self.categories[index]:
-            shown = word(feature.name)  # quoted if need be: a name may be blank
-            raise unknown(token, f"{shown} has no category", feature.categories)
+            shown = word(feature.name)
+            known = feature.categories
+            raise self.tokens.unknown(token, f"{shown} has no category", known)
         return found  # type: ignore[return-value]
 
-    def _membership(self, test: Membership) -> tuple[ir.Condition, ...]:
-        index = self._index(test.feature)
+    def _membership(self, first: Lexeme) -> ir.Condition:
+        tokens, index = self.tokens, self._index(first)
         feature = self.features[index]
+        negated = tokens.skip("not")
+        tokens.need("in")
         if feature.kind is not ir.Kind.CATEGORICAL:
-            raise at(
-                test.feature,
-                f"{test.feature} is {feature.kind.value}: compare it, as in"
-                f" {_example(feature, test.feature)}",
+            last = feature.categories[-1:]
+            form = f"{first.text} <= {last[0]}" if last else f"3 < {first.text} <= 5"
+            raise tokens.at(
+                first, f"{first.text} has an order: compare it, as in {form}"
             )
-        if not test.values:
-            raise at(test.feature, "the set is empty: name at least one category")
-        return self._one_of(test, index, test.values, bool(test.negated))
-
-    def _equality(
-        self, test: Comparison, token: Token, pairs: Sequence[tuple[str, Token]]
-    ) -> tuple[ir.Condition, ...]:
-        (sign, edge), *more = pairs
-        if more or sign not in ("EQUAL", "UNEQUAL"):
-            raise at(
-                test.signs[0],
-                f"{token} has no order: write {token} = {edge}, or declare it IN ORDER",
-            )
-        return self._one_of(test, self._index(token), [edge], sign == "UNEQUAL")
+        tokens.need("{")
+        named = [self._category(index, token) for token, _ in tokens.values()]
+        tokens.need("}")
+        return self._one_of(first, index, named, negated, self._flags())
 
     def _one_of(
         self,
-        test: Membership | Comparison,
+        token: Lexeme,
         index: int,
-        tokens: Sequence[Token],
+        named: Sequence[ir.Category],
         negated: bool,
-    ) -> tuple[ir.Condition, ...]:
-        named = tuple(dict.fromkeys(self._category(index, token) for token in tokens))
-        op = ir.Op.NOT_IN if negated else ir.Op.IN
-        if "OTHER" in test.flags:
+        flags: Flags,
+    ) -> ir.Condition:
+        chosen = tuple(dict.fromkeys(named))
+        if OTHER in flags:
             if negated:
-                raise at(
-                    tokens[0],
-                    '!= and NOT IN already include any other value: leave out "or any'
+                raise self.tokens.at(
+                    token,
+                    '!= and not in already hold for any other value: leave out "or any'
                     ' other"',
                 )
-            op = NEGATED[op]
-            feature = self.features[index]
-            named = in_order(feature, self.categories[index] - set(named))
-        self.named += len(named)
+            rest = self.categories[index] - set(chosen)
+            chosen, negated = in_order(self.features[index], rest), True
+        self.named += len(chosen)
         if self.named > MOST_NAMED:
-            raise at(
-                tokens[0],
+            raise self.tokens.at(
+                token,
                 f"the sets of all rules have more than {MOST_NAMED:,} categories: use"
                 " fewer rules or categories, or != in place of = (or any other)",
             )
-        return (ir.Condition(index, op, named, "MISSING" in test.flags),)
+        op = ir.Op.NOT_IN if negated else ir.Op.IN
+        return ir.Condition(index, op, chosen, MISSING in flags)
 
     # ------------------------------------------------------------ ordered values
 
     def _bounds(
-        self, index: int, sign: str, edge: Token
+        self, index: int, sign: str, edge: Lexeme
     ) -> Iterator[tuple[ir.Op, ir.Category | float]]:
         feature = self.features[index]
-        if sign == "UNEQUAL":
-            raise at(
+        if sign == "!=":
+            raise self.tokens.at(
                 edge,
-                f"a feature that is {feature.kind.value} cannot be compared with !=:"
-                " write one rule for the values below and one for those above",
+                "a column with an order cannot be compared with !=: write one rule for"
+                " the values below and one for those above",
             )
         value: ir.Category | float
         before: ir.Category | float | None  # the value just below, if there is one
         if feature.kind is ir.Kind.NUMERIC:
-            value = number(edge)
-            before = nextafter(value, -inf)
+            value = self.tokens.typed(edge, float)
+            before = nextafter(float(value), -inf)
         else:
             value = self._category(index, edge)
             place = rank(feature, value)
             before = feature.categories[place - 1] if place else None
-        if sign in ("AT_MOST", "EQUAL"):
+        if sign in ("<=", "="):
             yield ir.Op.LE, value
-        elif sign == "ABOVE":
+        elif sign == ">":
             yield ir.Op.GT, value
-        if sign in ("AT_MOST", "ABOVE"):
+        if sign in ("<=", ">"):
             return
-        if before == -inf or (before is None and sign == "BELOW"):
-            raise at(edge, f"{edge} is the lowest value: no value lies below it")
+        if before == -inf or (before is None and sign == "<"):
+            raise self.tokens.at(
+                edge, f"{edge.text} is the lowest value: no value lies below it"
+            )
         if before is not None:
-            yield (ir.Op.LE if sign == "BELOW" else ir.Op.GT), before
-        elif sign == "AT_LEAST":  # true for every declared value
+            yield (ir.Op.LE if sign == "<" else ir.Op.GT), before
+        elif sign == ">=":  # true for every declared value
             yield ir.Op.LE, feature.categories[-1]
-
-
-def _check_flags(test: Comparison, token: Token, feature: ir.Feature) -> None:
-    if "OTHER" not in test.flags:
-        return
-    if feature.kind is ir.Kind.NUMERIC:
-        raise at(
-            token, f'{token} is numeric, with no other values: leave out "or any other"'
-        )
-    if "MISSING" not in test.flags:
-        raise at(
-            token,
-            f"{token} is ordered, so other values are treated as missing: write"
-            " (or any other, or missing)",
-        )
-
-
-def _example(feature: ir.Feature, token: Token) -> str:
-    if feature.kind is ir.Kind.NUMERIC:
-        return f"3 < {token} <= 5"
-    return f"{token} <= {feature.categories[-1] if feature.categories else 'value'}"

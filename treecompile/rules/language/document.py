@@ -62,13 +62,12 @@ def read_model(path: str | Path) -> Program:
 def loads(text: str, is_markdown: bool = False) -> Program:
     """Compile rules, or the block of rules in a Markdown document."""
     # Imported here, so that a model file is read without loading the parser.
-    from treecompile.rules.language.compile import compile_script
-    from treecompile.rules.language.syntax import parse
+    from treecompile.rules.language.compile import compile_rules
 
     # Lines may end as on Windows, or as on an old Mac.
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     with paused():
-        return compile_script(parse(block(text) if is_markdown else text))
+        return compile_rules(block(text) if is_markdown else text)
 
 
 def block(text: str) -> str:

@@ -1,99 +1,95 @@
-"""Prints a program as rules that `syntax` reads back, with every double exact.
+"""Prints a program as rules that `compile` reads back, with every double exact.
 
-A tree is printed as one rule per leaf. The tests of each feature are merged, and rules
-that can never hold are left out; no prediction changes.
+A tree is printed as one rule per leaf. The tests of each column are merged, and rules
+that can never hold are left out, as are columns that no rule tests; no prediction
+changes.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from math import inf, nextafter
+from collections.abc import Iterator, Sequence
 
 from treecompile.model import ir, words
 from treecompile.model.paths import DEFAULT_ID
-from treecompile.model.semantics import asks_presence, rank, threshold
-from treecompile.model.sharing import Texts
+from treecompile.model.semantics import required_features
+from treecompile.model.sharing import Group, Texts
+from treecompile.model.words import literal, word
 from treecompile.rules.extract import flatten
-from treecompile.rules.language.evidence import has_counts
+from treecompile.rules.language.compile import assumed_stats
+from treecompile.rules.language.covering import is_disjoint_cover
 
-WIDTH = 88
-BARE = re.compile(r"[^\W0-9][\w.%/-]*")
-KEYWORDS = frozenset(
-    (
-        *("target", "feature", "numeric", "text", "integer", "boolean", "order"),
-        *("if", "and", "then", "always", "otherwise", "in", "is", "not", "or"),
-        *("any", "other", "missing", "known", "present", "true", "false"),
-    )
-)
+WIDTH = 100  # so many characters show in a document without scrolling
+PIECE = re.compile(r' *(?:[^ "]|"(?:[^"\\]|\\.)*")+ ?')
+MOST_INDENT = 60  # of the counts behind an answer
 TYPES = {
-    ir.ValueType.STR: "TEXT",
-    ir.ValueType.INT: "INTEGER",
-    ir.ValueType.BOOL: "BOOLEAN",
+    ir.ValueType.STR: "text",
+    ir.ValueType.INT: "integer",
+    ir.ValueType.BOOL: "boolean",
 }
 
 
-def print_rules(program: ir.Program, rules: ir.RuleSet | None = None) -> str:
-    """Return the whole text: declarations, rules and default.
+NAMED = ("number", *TYPES.values())
 
-    `rules` are the merged rules of the program, if they are at hand.
-    """
+
+def print_rules(program: ir.Program, rules: ir.RuleSet | None = None) -> str:
+    """Return the whole text; `rules` are the merged rules, if they are at hand."""
     rules = rules or flatten(program.body)
-    lines = [_target(program)]
+    lines = [_declared("predict", program.target, _labels(rules.labels))]
+    for index in required_features(rules):
+        feature = rules.features[index]
+        lines.append(_declared("from", feature.name, _values(feature)))
     if program.na_values:
-        lines.append(f"MISSING {_set(program.na_values)}")
-    lines += [_feature(feature) for feature in rules.features]
+        lines.append(_wrapped(f"missing: {', '.join(map(word, program.na_values))}"))
     lines.append("")
-    printer = _Printer(rules)
-    lines += map(printer.rule, rules.rules)
-    if rules.rules:
-        lines.append("")
-    lines.append(printer.default())
+    lines += _rules(rules, with_default=needs_default(program.body, rules))
     return "\n".join(lines) + "\n"
 
 
-# ---------------------------------------------------------------- words
+def needs_default(body: ir.Body, rules: ir.RuleSet) -> bool:
+    """Whether some case may meet no rule; of a tree, exactly one rule always holds."""
+    return isinstance(body, ir.RuleSet) and not is_disjoint_cover(rules)
 
 
-def word(text: str) -> str:
-    """Return a name or a category, in quotes only if it needs them."""
-    if BARE.fullmatch(text) and text.isprintable() and text.lower() not in KEYWORDS:
-        return text
-    return words.quoted(text)
-
-
-def literal(item: ir.Label) -> str:
-    """Return a category or a label, written so that its type can be read from it."""
-    if isinstance(item, bool):
-        return "true" if item else "false"
-    return word(item) if isinstance(item, str) else repr(item)
+def has_counts(rule: ir.Rule, labels: tuple[ir.Label, ...]) -> bool:
+    return rule.weight != 0 or rule.stats != assumed_stats(rule.value, labels)
 
 
 # ---------------------------------------------------------------- declarations
 
 
-def _target(program: ir.Program) -> str:
-    labels = program.body.labels
-    values = f"IN {_set(labels)}" if labels else "NUMERIC"
-    return _wrapped(f"TARGET {word(program.target)} {values}")
+def _declared(keyword: str, name: str, values: str) -> str:
+    return _wrapped(f"{keyword} {word(name)}: {values}")
 
 
-def _feature(feature: ir.Feature) -> str:
-    shown = f"FEATURE {word(feature.name)}"
+def _labels(labels: Sequence[ir.Label]) -> str:
+    return _listed(list(map(literal, labels))) or "number"
+
+
+def _listed(texts: list[str]) -> str:
+    """Return values between commas; one alone must not be taken for a type."""
+    return (
+        f'"{texts[0]}"' if len(texts) == 1 and texts[0] in NAMED else ", ".join(texts)
+    )
+
+
+def _values(feature: ir.Feature) -> str:
     if feature.kind is ir.Kind.NUMERIC:
-        return f"{shown} NUMERIC"
-    order = " ORDER" if feature.kind is ir.Kind.ORDINAL else ""
-    # The categories, if there are any, show the type.
-    kind = "" if feature.categories else f" {TYPES[feature.type]}"
-    return _wrapped(f"{shown}{kind} IN{order} {_set(feature.categories)}")
+        return "number"
+    texts = [literal(category) for category in feature.categories]
+    if feature.kind is ir.Kind.CATEGORICAL:
+        return _listed(texts) or TYPES[feature.type]
+    if len(texts) > 1:  # the signs show that there is an order
+        return " < ".join(texts)
+    return f"ordered {_listed(texts) or TYPES[feature.type]}"
 
 
 def _wrapped(line: str) -> str:
-    """Break a long declaration into several lines, after commas."""
+    """Break a long line into several, after blanks outside quotes."""
     if len(line) <= WIDTH:
         return line
     lines, current = [], ""
-    for piece in re.findall(r'(?:[^,"]|"(?:[^"\\]|\\.)*")*,? ?', line):
+    for piece in PIECE.findall(line):
         if current and len(current) + len(piece.rstrip()) > WIDTH:
             lines.append(current.rstrip())
             current = "    "
@@ -101,104 +97,52 @@ def _wrapped(line: str) -> str:
     return "\n".join((*lines, current))
 
 
-def _set(values: Sequence[ir.Label]) -> str:
-    return f"{{{', '.join(map(literal, values))}}}"
-
-
 # ---------------------------------------------------------------- rules
 
 
-class _Printer:
-    """Prints the rules of a set."""
-
-    def __init__(self, rules: ir.RuleSet) -> None:
-        self.rules = rules
-        self.texts = Texts(self._test)
-        self.names = [word(feature.name) for feature in rules.features]
-
-    def rule(self, rule: ir.Rule) -> str:
-        tests = self.texts.of(words.by_feature(rule.conditions))
-        conclusion = self.conclusion(rule)
-        name = f"{word(rule.id)}: "
-        if not tests:
-            return f"{name}ALWAYS {conclusion}"
-        line = f"{name}IF {' AND '.join(tests)} THEN {conclusion}"
-        if len(line) <= WIDTH:
-            return line
-        margin = "\n    "
-        return f"{name}IF {f'{margin}AND '.join(tests)}{margin}THEN {conclusion}"
-
-    def default(self) -> str:
-        rule = self.rules.default
-        name = "" if rule.id == DEFAULT_ID else f"{word(rule.id)}: "
-        return f"{name}OTHERWISE {self.conclusion(rule)}"
-
-    def conclusion(self, rule: ir.Rule) -> str:
-        labels = self.rules.labels
-        value = literal(rule.value) if labels else words.number(float(rule.value))
-        if not has_counts(rule, labels):
-            return value
-        return f"{value} [{_evidence(rule, labels)}]"
-
-    def _test(self, tests: tuple[ir.Condition, ...]) -> str:
-        """Print the merged tests of one feature: one, or both bounds of an interval."""
-        first = tests[0]
-        feature = self.rules.features[first.feature]
-        shown = self.names[first.feature]
-        if feature.kind is not ir.Kind.ORDINAL and asks_presence(first):
-            return f"{shown} IS {'MISSING' if first.missing else 'KNOWN'}"
-        if feature.kind is ir.Kind.CATEGORICAL:
-            return _membership(first, feature, shown)
-        other = "or any other, " if feature.kind is ir.Kind.ORDINAL else ""
-        missing = f" ({other}or missing)" if first.missing else ""
-        if len(tests) == 2:
-            low, high = tests if first.op is ir.Op.GT else reversed(tests)
-            over, edge = _edge(low, feature)
-            under, end = _edge(high, feature)
-            over = {">": "<", ">=": "<="}[over]
-            return f"{edge} {over} {shown} {under} {end}{missing}"
-        sign, edge = _edge(first, feature)
-        return f"{shown} {sign} {edge}{missing}"
+def _rules(rules: ir.RuleSet, *, with_default: bool) -> Iterator[str]:
+    shown = (*rules.rules, *([rules.default] if with_default else []))
+    answers = [words.shown(rule.value) for rule in shown]
+    indent = min(MOST_INDENT, max(map(len, answers)))
+    texts: Texts[Group, str] = Texts(
+        lambda tests: words.phrase(tests, rules.features[tests[0].feature])
+    )
+    for rule, answer in zip(shown, answers, strict=True):
+        tests = texts.of(words.by_feature(rule.conditions))
+        if has_counts(rule, rules.labels):
+            answer = f"{answer.ljust(indent)}  [{_counts(rule, rules.labels)}]"
+        if rule is rules.default:
+            name = "" if rule.id == DEFAULT_ID else f"{word(rule.id)}: "
+            yield _wrapped(f"{name}otherwise {answer}")
+        elif tests:
+            yield from (_when(word(rule.id), tests), _wrapped(f"    then {answer}"))
+        else:
+            yield _wrapped(f"{word(rule.id)}: always {answer}")
 
 
-def _edge(test: ir.Condition, feature: ir.Feature) -> tuple[str, str]:
-    """Return the comparison sign and the threshold, in the shorter equivalent form.
-
-    `x <= 4.999999999999999` and `x < 5` agree on every double.
-    """
-    sign = test.op.value
-    if feature.kind is ir.Kind.ORDINAL:
-        return sign, literal(feature.categories[rank(feature, test.value)])
-    value = threshold(test)
-    text, after = words.number(value), nextafter(value, inf)
-    if after != inf:
-        other = words.number(after + 0.0)
-        if len(other) + 4 < len(text):
-            return ("<" if test.op is ir.Op.LE else ">="), other
-    return sign, text
+def _when(identity: str, tests: Sequence[str]) -> str:
+    """Return the tests of a rule; a long line is broken before `and`."""
+    lines, current = [], f"{identity}: if {tests[0]}"
+    for test in tests[1:]:
+        if len(current) + len(test) + len(" and ") > WIDTH:
+            lines.append(_wrapped(current))
+            current = f"    and {test}"
+        else:
+            current += f" and {test}"
+    return "\n".join((*lines, _wrapped(current)))
 
 
-def _membership(test: ir.Condition, feature: ir.Feature, shown: str) -> str:
-    named, negated, also = words.named_categories(test, feature)
-    flags = f" ({', '.join(also)})" if also else ""
-    if len(named) == 1:
-        return f"{shown} {'!=' if negated else '='} {literal(named[0])}{flags}"
-    return f"{shown} {'NOT IN' if negated else 'IN'} {_set(named)}{flags}"
-
-
-def _evidence(rule: ir.Rule, labels: Sequence[ir.Label]) -> str:
+def _counts(rule: ir.Rule, labels: tuple[ir.Label, ...]) -> str:
     stats = rule.stats
     if isinstance(stats, ir.ClassCounts):
-        pairs = zip(labels, stats.weights, strict=True)
-        counts = [f"{literal(label)}: {words.number(w)}" for label, w in pairs if w]
+        text = words.counts(rule.value, labels, stats.weights)
     else:
-        counts = [
-            f"cases: {words.number(stats.weight)}",
-            f"mean: {words.number(stats.mean)}",
-        ]
+        noun = "case" if stats.weight == 1 else "cases"
+        text = f"{words.number(stats.weight)} {noun}"
+        if repr(stats.mean) != repr(rule.value):
+            text += f", mean {words.number(stats.mean)}"
         if stats.sse is not None:
-            counts.append(f"sse: {words.number(stats.sse)}")
-    text = ", ".join(counts)
+            text += f", sse {words.number(stats.sse)}"
     if rule.weight != stats.weight:
-        text += f"; reached: {words.number(rule.weight)}"
+        text += f"; reached by {words.number(rule.weight)}"
     return text

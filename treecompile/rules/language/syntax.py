@@ -1,285 +1,240 @@
-"""Parses text into a Script; an error says where it is and what was expected.
-
-Names are not looked up here. They stay tokens, which carry their line and column, so
-that `compile` can say where a mistake is.
-"""
+"""The tokens of the rule language, and errors that say where and what was expected."""
 
 from __future__ import annotations
 
+import json
 import re
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
-from typing import Any
+from collections.abc import Iterator, Sequence
+from math import isfinite
+from typing import NamedTuple
 
-from lark import Lark, Token, Transformer, v_args
-from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
-
+from treecompile.model import ir
 from treecompile.model.errors import RulesError
+from treecompile.model.suggestions import similar
+from treecompile.model.unicode import NOT_UNICODE, is_unicode
+from treecompile.model.words import BARE, KEYWORDS, enumerated, literal
 
-Tokens = tuple[Token, ...]
-
-
-# OTHER and MISSING, from `(or any other, or missing)`: what else a test holds for.
-Flags = frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """`humidity > 75`, or `3 < x <= 5` with three operands and two signs."""
-
-    operands: Tokens
-    signs: Tokens
-    flags: Flags
-
-
-@dataclass(frozen=True, slots=True)
-class Membership:
-    """`outlook NOT IN {sunny, rainy} (or missing)`."""
-
-    feature: Token
-    negated: Token | None
-    values: Tokens
-    flags: Flags
-
-
-@dataclass(frozen=True, slots=True)
-class Presence:
-    """`humidity IS MISSING`, or `IS KNOWN`."""
-
-    feature: Token
-    missing: bool
-
-
-Test = Comparison | Membership | Presence
-
-
-@dataclass(frozen=True, slots=True)
-class StatedCounts:
-    """`[no: 3, yes: 2; reached: 0]`."""
-
-    counts: tuple[tuple[Token, Token], ...]
-    reached: tuple[Token, Token] | None
-
-
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """`R3: IF x > 5 THEN no`; without tests: `ALWAYS yes`, or `OTHERWISE yes`."""
-
-    identity: Token | None
-    tests: tuple[Test, ...]
-    value: Token
-    evidence: StatedCounts | None
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """`FEATURE size IN ORDER {S, M, L}`, or `TARGET price NUMERIC`."""
-
-    is_target: bool
-    name: Token
-    type: Token | None
-    ordered: bool
-    values: Tokens | None = None  # None if it is numeric
-
-
-@dataclass(frozen=True, slots=True)
-class Script:
-    targets: tuple[Declaration, ...]
-    features: tuple[Declaration, ...]
-    absent: Tokens  # texts that mean missing
-    rules: tuple[Statement, ...]
-    default: Statement
-
-
-MOST = 32 * 1024 * 1024  # characters; parsing takes about 50 bytes of memory for each
-
-
-def parse(text: str) -> Script:
-    """Parse a text; a syntax error is a RulesError with line and column."""
-    if len(text) > MOST:
-        raise RulesError(
-            f"line 1, column 1: the rules have {len(text):,} characters, and the limit"
-            f" is {MOST:,}: divide them into several models"
-        )
-    try:
-        script: Any = _parser().parse(text)
-    except UnexpectedInput as error:
-        raise _syntax_error(text, error) from None
-    assert isinstance(script, Script)
-    return script
-
-
-def at(token: Token, message: str) -> RulesError:
-    """Return an error with the place of a token."""
-    return RulesError(f"line {token.line}, column {token.column}: {message}")
-
-
-@cache
-def _parser() -> Lark:
-    grammar = (files("treecompile.rules.language") / "grammar.lark").read_text("utf-8")
-    # With the basic lexer a keyword is never taken for a name, so that errors are
-    # reported where they are made.
-    statements = _Statements(visit_tokens=False)
-    return Lark(
-        grammar,
-        parser="lalr",
-        lexer="basic",
-        transformer=statements,
-        g_regex_flags=re.ASCII,  # see the grammar
-    )
-
-
-VALUES = ("NAME", "STRING", "NUMBER", "TRUE", "FALSE")
-SIGNS = ("EQUAL", "UNEQUAL", "AT_MOST", "BELOW", "AT_LEAST", "ABOVE")
-
-
-@v_args(inline=True)
-class _Statements(Transformer[Token, Script]):
-    """Builds the statements while parsing, so that no syntax tree is needed."""
-
-    membership = Membership
-    evidence = StatedCounts
-
-    def start(self, *children: Any) -> Script:
-        declared = [c for c in children if isinstance(c, Declaration)]
-        absent = [c for c in children if isinstance(c, tuple)]
-        *rules, default = [c for c in children if isinstance(c, Statement)]
-        return Script(
-            tuple(d for d in declared if d.is_target),
-            tuple(d for d in declared if not d.is_target),
-            tuple(token for tokens in absent for token in tokens),
-            tuple(rules),
-            default,
-        )
-
-    def target(self, name: Token, kind: Token | None, *values: Tokens) -> Declaration:
-        return Declaration(True, name, kind, False, *values)
-
-    def feature(self, name: Token, kind: Token | None, *more: Any) -> Declaration:
-        order, values = more or (None, None)
-        return Declaration(False, name, kind, order is not None, values)
-
-    def absent(self, _: Token, values: Tokens) -> Tokens:
-        return values
-
-    def set(self, *children: Any) -> tuple[Any, ...]:
-        return children
-
-    count = counts = set
-
-    def flags(self, *tokens: Token) -> Flags:
-        return frozenset(token.type for token in tokens)
-
-    def comparison(self, *children: Any) -> Comparison:
-        *terms, flags = children
-        return Comparison(tuple(terms[::2]), tuple(terms[1::2]), flags)
-
-    def presence(self, feature: Token, negated: Token | None, asked: Token) -> Presence:
-        return Presence(feature, (asked.type == "MISSING") != (negated is not None))
-
-    def rule(self, identity: Token | None, _: Token, *children: Any) -> Statement:
-        *tests, value, evidence = children
-        kept = tuple(t for t in tests if not isinstance(t, Token))  # without THEN
-        return Statement(identity, kept, value, evidence)
-
-    otherwise = rule
-
-
-# ---------------------------------------------------------------- errors
-
-# What messages call a group of tokens; larger groups first.
-GROUPS = (
-    (frozenset(VALUES), "a value"),
-    (frozenset({"NAME", "STRING"}), "a name"),
-    (frozenset(SIGNS), "a comparison such as = or >"),
-    (frozenset({"TEXT", "INTEGER", "BOOLEAN"}), ""),  # rarely meant: not listed
+MOST = 32 * 1024 * 1024  # characters
+TOKEN = re.compile(
+    rf"""(?:\s|\#[^\n]*)*(?:
+        (?P<name>{BARE.pattern})
+      | (?P<string>"(?:[^"\\\r\n]|\\.)*")
+      | (?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
+        (?![\w.%/-])
+      | (?P<sign>==|!=|<>|<=|>=|[<>=≠≤≥])
+      | (?P<mark>[][:,;(){{}}])
+      | (?P<end>\Z)
+      | (?P<stray>[+-]?\.?[0-9][\w.%/+-]*|.))""",
+    re.VERBOSE | re.DOTALL,
 )
-STRUCTURE = ("IF", "_AND", "THEN", "OTHERWISE", "ALWAYS", "_FEATURE", "_TARGET")
-NAMED = {
-    "NUMBER": "a number",
-    "NAME": "a name",
-    "STRING": "text in quotes",
-    "$END": "the end",
-}
-
-
-CHARACTERS = {
+SIGNS = {"==": "=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">="}
+TRUTH = ("true", "false")
+INTEGER = re.compile(r"[+-]?[0-9]{1,1000}")
+HINTS = {
     '"': "a quoted text must end on the line where it begins",
     "'": "put text in double quotes",
     "“": "put text in plain double quotes",
     "”": "put text in plain double quotes",
-    "&": "join tests with AND",
-    "|": "there is no OR between tests: write two rules",
+    "&": "join tests with and",
+    "|": "there is no or between tests: write two rules",
 }
 
 
-def _syntax_error(text: str, error: UnexpectedInput) -> RulesError:
-    if isinstance(error, UnexpectedCharacters):
-        found = error.char
-        hint = CHARACTERS.get(found, "put text with such characters in double quotes")
+class Lexeme(NamedTuple):
+    kind: str  # name, keyword, string, number, sign, mark or end
+    text: str
+    start: int  # its place in the whole text
+
+
+class Tokens:
+    """The tokens of a text, one after the other."""
+
+    def __init__(self, text: str) -> None:
+        if len(text) > MOST:
+            raise RulesError(
+                f"line 1, column 1: the rules have {len(text):,} characters, and the"
+                f" limit is {MOST:,}: divide them into several models"
+            )
+        self.text = text
+        self.found = self._scan()
+        self.token = self.before = next(self.found)
+
+    def _scan(self) -> Iterator[Lexeme]:
+        for match in TOKEN.finditer(self.text):
+            kind = match.lastgroup or "end"
+            text, start = match[kind], match.start(kind)
+            if kind == "name" and text in KEYWORDS:
+                kind = "keyword"
+            elif kind == "sign":
+                text = SIGNS.get(text, text)
+            token = Lexeme(kind, text, start)
+            if kind == "stray":
+                raise self.stray(token)
+            yield token
+            if kind == "end":
+                return
+
+    def next(self) -> Lexeme:
+        """Return the current token, and go on to the next."""
+        taken = self.before = self.token
+        if taken.kind != "end":
+            self.token = next(self.found)
+        return taken
+
+    def has(self, *texts: str) -> bool:
+        """Whether one of these keywords or signs comes next."""
+        return self.token.kind in ("keyword", "mark", "sign") and (
+            self.token.text in texts
+        )
+
+    def skip(self, *texts: str) -> bool:
+        """Go past one of these keywords or signs, if it comes next."""
+        return self.has(*texts) and bool(self.next())
+
+    def need(self, text: str, expected: str = "") -> Lexeme:
+        if not self.has(text):
+            raise self.expected(expected or text)
+        return self.next()
+
+    def need_word(self, *texts: str) -> str:
+        """Return one of these words, which are names anywhere else."""
+        if self.token.text not in texts:
+            raise self.expected(" or ".join(texts))
+        return self.next().text
+
+    # ------------------------------------------------------------ values
+
+    def name(self) -> str:
+        """Read a bare name or a quoted string."""
+        if self.token.kind not in ("name", "string"):
+            raise self.expected("a name")
+        return self.text_of(self.next())
+
+    def text_of(self, token: Lexeme) -> str:
+        if token.kind == "name":
+            return token.text
+        try:
+            text = json.loads(token.text, strict=False)
+        except ValueError as error:
+            reason = getattr(error, "msg", error)
+            message = f"{token.text} is not a valid JSON string: {reason}"
+            raise self.at(token, f"{message}: write a backslash as \\\\") from None
+        assert isinstance(text, str)
+        if not is_unicode(text):
+            raise self.at(
+                token,
+                f"{token.text} {NOT_UNICODE}: write both halves, or the character"
+                " itself",
+            )
+        return text
+
+    def value(self) -> tuple[Lexeme, ir.Label]:
+        """Read a category or a label; its type follows from how it is written."""
+        token = self.token
+        if token.kind not in ("name", "string", "number") and not self.has(*TRUTH):
+            raise self.expected("a value")
+        return self.next(), self._value(token)
+
+    def values(self, sign: str = ",") -> list[tuple[Lexeme, ir.Label]]:
+        """Read values with a sign between them."""
+        found = [self.value()]
+        while self.skip(sign):
+            found.append(self.value())
+        return found
+
+    def _value(self, token: Lexeme) -> ir.Label:
+        if token.kind == "keyword":
+            return token.text == "true"
+        if token.kind == "number":
+            if INTEGER.fullmatch(token.text):
+                return int(token.text)
+            return self._double(token)
+        return self.text_of(token)
+
+    def typed(self, token: Lexeme, kind: type) -> ir.Label:
+        """Return a value of a type; only a whole number is converted, to a float."""
+        if kind is float and token.kind == "number":
+            return self._double(token)
+        found = self._value(token)
+        if type(found) is not kind:
+            hint = f': write "{token.text}"' if kind is str else ""
+            raise self.at(
+                token, f"expected {TYPE_NAMES[kind]}, found {token.text}{hint}"
+            )
+        return found
+
+    def number(self) -> tuple[Lexeme, float]:
+        """Read a number, which must be a finite double."""
+        if self.token.kind != "number":
+            raise self.expected("a number")
+        token = self.next()
+        return token, self._double(token)
+
+    def _double(self, token: Lexeme) -> float:
+        found = float(token.text)
+        if not isfinite(found):
+            raise self.at(token, f"{token.text} is too large for a double")
+        return found
+
+    # ------------------------------------------------------------ errors
+
+    def at(self, token: Lexeme, message: str) -> RulesError:
+        """Return an error with the place of a token."""
+        line = self.text.count("\n", 0, token.start) + 1
+        column = token.start - self.text.rfind("\n", 0, token.start)
+        return RulesError(f"line {line}, column {column}: {message}")
+
+    def stray(self, token: Lexeme) -> RulesError:
+        found = token.text
+        if len(found) > 1 or found.isdigit():
+            return self.at(
+                token,
+                f"{found} is no number: put text that begins with a digit in quotes:"
+                f' "{found}"',
+            )
+        hint = HINTS.get(found, "put text with such characters in double quotes")
         if not found.isprintable():
             hint = "an invisible character: delete it"
-        place = f"line {error.line}, column {error.column}"
-        return RulesError(f"{place}: unexpected {found!r}: {hint}")
-    assert isinstance(error, UnexpectedToken)
-    token, expected = error.token, set(error.accepts or error.expected)
-    last = _before(text, token)
-    line, column, found = token.line, token.column, str(token)
-    if token.type == "$END":
-        line, column = (last.end_line, last.end_column) if last else (1, 1)
-        found = "the end of the rules"
-    message = f"line {line}, column {column}: expected {_listed(expected)}"
-    hint = _hint(token, last, expected)
-    return RulesError(f"{message}, found {found}" + (f": {hint}" if hint else ""))
+        return self.at(token, f"unexpected {found!r}: {hint}")
+
+    def expected(self, expected: str) -> RulesError:
+        """Return an error at the current token."""
+        token, before = self.token, self.before
+        found = "the end of the rules" if token.kind == "end" else token.text
+        hint = ""
+        if found.lower() in KEYWORDS and found not in KEYWORDS:
+            hint = f"keywords are in lower case: {found.lower()}"
+        elif expected.startswith("then") and found == "or":
+            hint = "there is no or between tests: write two rules"
+        elif expected.startswith("then") and found == ",":
+            hint = "join tests with and, and write decimals with a point"
+        elif before is not token and before.kind == token.kind == "name":
+            hint = f'put text of several words in quotes: "{before.text} {found}"'
+        elif token.kind == "keyword" and expected in ("a name", "a value"):
+            hint = f'{found} is a keyword: as a name, write it in quotes: "{found}"'
+        said = f"expected {expected}, found {found}"
+        return self.at(token, f"{said}: {hint}" if hint else said)
+
+    def unknown(
+        self, token: Lexeme, what: str, known: Sequence[ir.Label]
+    ) -> RulesError:
+        """Return an error for a name that is not declared, with the closest one."""
+        texts = [literal(item) for item in known]
+        by_case = [text for text in texts if text.lower() == token.text.lower()]
+        near = by_case or similar(token.text, texts, count=1)
+        hint = f"there are {enumerated(texts, 12) or 'none'}"
+        between = self.text[token.start : self.token.start]
+        if self.token.kind == "name" and "\n" not in between:
+            both = f"{token.text} {self.token.text}"
+            hint = f'put text of several words in quotes: "{both}"'
+        elif near:
+            hint = f"did you mean {near[0]}?"
+        return self.at(token, f"{what} {token.text}: {hint}")
 
 
-def _before(text: str, token: Token) -> Token | None:
-    """Return the token before another."""
-    last = None
-    for found in _parser().lex(text):
-        if token.type != "$END" and (found.start_pos or 0) >= (token.start_pos or 0):
-            break
-        last = found
-    return last
-
-
-def _listed(expected: set[str]) -> str:
-    names = []
-    if "THEN" in expected:  # a comparison may go on, but that is rarely meant
-        expected = expected - {*SIGNS, "LPAR"}
-    for group, shown in GROUPS:
-        if group <= expected:
-            expected = expected - group
-            names.append(shown)
-    terminals = {t.name: t.pattern.value for t in _parser().terminals}
-    for name in sorted(expected):
-        word = terminals.get(name, "")
-        written = word.upper() if word.isalpha() else f'"{word}"'
-        names.append(NAMED.get(name, written))
-    *front, final = filter(None, names)
-    return f"{', '.join(front)} or {final}" if front else final
-
-
-def _hint(token: Token, last: Token | None, expected: set[str]) -> str:
-    is_test = "THEN" in expected
-    words = {last.upper() if last is not None else "", token.upper()}
-    if "OTHERWISE" in expected and token.type == "$END":
-        return "the last line says what holds for all other cases: OTHERWISE value"
-    if "$END" in expected:
-        return "OTHERWISE must come last: move it to the end"
-    if "ELSE" in words:
-        return "the last line begins with OTHERWISE"
-    if token.type == "_OR" and is_test:
-        return "there is no OR between tests: write two rules"
-    if token.type == "COMMA" and is_test:
-        return "join tests with AND, and write decimals with a point"
-    is_rest = token.type == "NAME" or (token.type == "NUMBER" and token[0] == "-")
-    if last is not None and last.type == "NUMBER" and is_rest:  # 3x, 30-39
-        return f'put text that begins with a digit in quotes: "{last}{token}"'
-    if last is not None and last.type == token.type == "NAME":
-        hint = f'put text of several words in quotes: "{last} {token}"'
-        return f"write THEN before the conclusion, or {hint}" if is_test else hint
-    if "NAME" in expected and token.isalpha() and token.type not in STRUCTURE:
-        return f'{token} is a keyword: as a name, write it in quotes: "{token}"'
-    return ""
+TYPE_NAMES = {
+    str: "text",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+}

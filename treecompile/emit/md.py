@@ -1,23 +1,19 @@
-"""Writes text from the data as Markdown, and short phrases for several sections.
+"""Writes text from the data as Markdown, so that none of it becomes markup.
 
-Only text from the data could contain markup. It passes through `shown` for Markdown or
-`in_mermaid` for the picture. Pipes end a table cell even inside code, so `table`
-escapes them.
+It passes through `shown` for Markdown or `in_mermaid` for a picture. Pipes end a table
+cell even inside code, so `table` escapes them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from treecompile.model import words
-from treecompile.model.evidence import Evidence
-from treecompile.model.ir import Label, Moments, Stats
-from treecompile.model.words import rounded
+from treecompile.model.ir import Label
 
 MAX_LISTED = 12  # names in a list that is not a rule
-OPERATORS = {"<=": "≤", "<": "<", ">": ">"}  # < and > between spaces are not markup
 # Plain words that are markup all the same: a list item, a link, emphasis.
 ACTIVE = re.compile(r"^\d+\.(?: |$)|www\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE)
 
@@ -29,8 +25,6 @@ def shown(text: str) -> str:
     Code is needed because GitHub turns addresses into links and `:tada:` into a picture
     even if they are escaped.
     """
-    if text in OPERATORS:
-        return OPERATORS[text]
     if words.PLAIN.fullmatch(text.removeprefix("-")) and not ACTIVE.search(text):
         return text
     fence = "`" * (longest_fence(text) + 1)
@@ -52,11 +46,6 @@ def value(item: Label) -> str:
     return shown(words.value(item))
 
 
-def answer(item: Label, labels: Sequence[Label]) -> str:
-    """Return the answer of a rule; a number is rounded."""
-    return shown(words.answer(item, labels))
-
-
 # Not active: letters, digits, spaces, and punctuation that Mermaid takes literally. Its
 # labels are Markdown, so "1. x", "- x" and "_x_" are active. So is every colon: after
 # the word "style", Mermaid would read the line as a style and drop entities.
@@ -74,41 +63,15 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in cells)
 
 
-def table_of(rows: Sequence[Mapping[str, str]]) -> str:
-    """Return a table; each row has its cells by the heads of the columns."""
-    return table(list(rows[0]), [list(row.values()) for row in rows])
-
-
-def listing(items: Sequence[str]) -> str:
+def listing(items: Sequence[str], last: str = ", ") -> str:
     """Return a list in a sentence; a long one ends in "and 7 more"."""
     if len(items) <= MAX_LISTED + 1:  # never "and 1 more"
-        return ", ".join(items)
+        return last.join([*([", ".join(items[:-1])] if items[1:] else []), *items[-1:]])
     rest = len(items) - MAX_LISTED
     return f"{', '.join(items[:MAX_LISTED])} and {rest} more"
 
 
 def share(part: float, whole: float) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "none"
-
-
-def figure(number: float | None) -> str:
-    """Return a mean or a deviation."""
-    return "not known" if number is None else rounded(number)
-
-
-def by_answer(rows: Evidence, labels: Sequence[Label]) -> str:
-    """Return the rows by label, without zeros: "no: 2, yes: 3"."""
-    if not rows.answers:
-        return "not recorded"
-    pairs = zip(labels, rows.answers, strict=True)
-    return ", ".join(f"{value(x)}: {words.amount(w)}" for x, w in pairs if w)
-
-
-def spread(stats: Stats, labels: Sequence[Label]) -> str:
-    """Return the cases by label: "no: 2, yes: 3"; or the mean and deviation."""
-    if isinstance(stats, Moments):
-        return (
-            f"mean {rounded(stats.mean)}, standard deviation {figure(stats.deviation)}"
-        )
-    pairs = zip(labels, stats.weights, strict=True)
-    return ", ".join(f"{value(x)}: {words.amount(w)}" for x, w in pairs if w)
+    """Return a count and its share: "4 (28.6 %)"."""
+    of_all = f" ({100 * part / whole:.1f} %)" if whole else ""
+    return f"{words.amount(part)}{of_all}"

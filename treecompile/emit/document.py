@@ -1,0 +1,362 @@
+"""Lowers a tree or rules to the strings of RULES.md, which an expert reads and signs.
+
+The rules stand in it once, as the block that is read and compiled. All else is
+generated from the model and the figures measured with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from treecompile.emit import md
+from treecompile.emit.lowering import CompilerInput, Lowered
+from treecompile.emit.options import EmitOptions
+from treecompile.measure.statistics import wilson
+from treecompile.model import ir, words
+from treecompile.model.evidence import (
+    MEASURED,
+    NOTHING,
+    Evidence,
+    by_id,
+    counted_rows,
+    label_rows,
+    right_rows,
+    rows_of,
+    total,
+)
+from treecompile.model.paths import DEFAULT_ID, leaf_count, outcomes, rule_ids, size
+from treecompile.model.semantics import answer, conditions, required_features
+from treecompile.model.words import Rounding, rounded
+from treecompile.rules.extract import flatten
+from treecompile.rules.language.compile import ALGORITHM
+from treecompile.rules.language.printer import has_counts, needs_default, print_rules
+
+MAX_LEAVES = 30  # in a picture
+MAX_PICTURE = 50_000  # characters: Mermaid draws no longer text
+ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}
+SQL_TYPES = {
+    ir.ValueType.FLOAT: "DOUBLE PRECISION",
+    ir.ValueType.STR: "VARCHAR",
+    ir.ValueType.INT: "BIGINT",
+    ir.ValueType.BOOL: "BOOLEAN",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDocument:
+    """The strings of RULES.md; an empty one is left out."""
+
+    target: str  # play
+    summary: str  # **play** is decided from outlook and wind by 5 rules, learned ...
+    quality: str  # the table of right answers
+    reading: str  # Exactly one rule applies to a case. ...
+    fence: str  # ```
+    rules: str  # predict play: no, yes ...
+    meaning: str  # An empty field is "missing".
+    data: str  # tennis.csv
+    diagram: str  # flowchart TD ...
+    evidence: str  # the table of the rows behind each rule
+    columns: str  # the table of columns
+    unused: str  # temperature
+
+
+def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
+    program = source.program
+    body, rules = program.body, flatten(program.body)
+    block = print_rules(program, rules)
+    used = required_features(rules)
+    return Lowered(
+        RuleDocument(
+            target=md.name(program.target),
+            summary=summary_text(program, used, len(rules.rules)),
+            quality=quality_text(program),
+            reading=" ".join(_reading(program, rules)),
+            fence="`" * max(3, md.longest_fence(block) + 1),
+            rules=block.rstrip("\n"),
+            meaning=" ".join(meaning_text(program, used)),
+            data=_file(program.training),
+            diagram=_picture(body) if isinstance(body, ir.Tree) else "",
+            evidence=_evidence(program, rules),
+            columns=columns_text(program, used),
+            unused=unused_text(body, used),
+        )
+    )
+
+
+# ---------------------------------------------------------------- what it is, how good
+
+
+def summary_text(program: ir.AnyProgram, used: Sequence[int], rules: int) -> str:
+    names = [md.name(program.body.features[index].name) for index in used]
+    columns = f" from {md.listing(names, ' and ')}" if names else ""
+    how = f"by {words.quantity(rules, 'rule')}"
+    if isinstance(program.body, ir.Forest):
+        how = f"by a forest of {size(program.body)}"
+    origin = _origin(program)
+    return f"**{md.name(program.target)}** is decided{columns} {how}, {origin}."
+
+
+def _origin(program: ir.AnyProgram) -> str:
+    """Say who made the rules, with which options, and from which rows."""
+    options, training = dict(program.options), program.training
+    is_measured = options.pop(MEASURED, None) is not None
+    chosen = [
+        (
+            f"{md.name(key)} = {md.shown(words.answer(item, ()))}"
+            if isinstance(item, float)
+            else f"{md.name(key)} = {md.value(item)}"
+        )
+        for key, item in options.items()
+    ]
+    by = ALGORITHMS.get(program.algorithm) or md.name(program.algorithm)
+    made = "written as text" if program.algorithm == ALGORITHM else f"learned with {by}"
+    if chosen:
+        made += f" ({', '.join(chosen)})"
+    if training is None:
+        return made
+    rows = f"the {words.quantity(training.rows, 'row')}"
+    if training.source:
+        rows += f" of {md.name(training.source)}"
+    return f"{made}, measured on {rows}" if is_measured else f"{made} from {rows}"
+
+
+def quality_text(program: ir.AnyProgram) -> str:
+    """Return how many answers are right, or how far off numbers are."""
+    training = program.training
+    if training is None:
+        return ""
+    options, also = dict(program.options), ", which also pruned the rules"
+    on_training = options.get("rules") == "c45rules"
+    on_others = (
+        options.get("rules") == "validation" or options.get("prune") == "reduced-error"
+    )
+    measured = [
+        (f"training data{also * on_training}", training.quality),
+        (f"validation data{also * on_others}", training.validation),
+    ]
+    if training.estimate is not None:
+        folds = training.estimate.folds
+        how = f"in {folds}-fold cross-validation" if folds > 1 else "held out"
+        measured.append((f"new rows, {how}", training.estimate.quality))
+    known = [(where, found) for where, found in measured if found is not None]
+    if not known:
+        return ""
+    if not program.body.labels:
+        heads = ["On", "Rows", "Mean absolute error", "Root mean squared error", "R²"]
+        return md.table(heads, [_of_values(*each) for each in known])
+    common = _most_common(program, known[0][1])
+    usual = md.value(program.body.labels[common])
+    rows = [
+        [
+            where,
+            str(rows_of(found)),
+            md.share(right_rows(found), rows_of(found)),
+            md.share(label_rows(found)[common], rows_of(found)),
+        ]
+        for where, found in known
+        if isinstance(found, ir.ClassQuality)
+    ]
+    return md.table(["On", "Rows", "Right", f"Always {usual}"], rows)
+
+
+def _most_common(program: ir.AnyProgram, measured: ir.Quality) -> int:
+    """Return the place of the label that is the most common one in training."""
+    labels, body, training = program.body.labels, program.body, program.training
+    assert training is not None
+    assert isinstance(measured, ir.ClassQuality)
+    stats: ir.Stats = ir.ClassCounts(tuple(map(float, label_rows(measured))))
+    if training.quality is None and isinstance(body, ir.Tree):
+        stats = body.nodes[0].stats
+    return labels.index(answer(stats, labels))
+
+
+def _of_values(where: str, found: ir.Quality) -> list[str]:
+    assert isinstance(found, ir.ValueQuality)
+    r_squared = "" if found.r_squared is None else f"{found.r_squared:.3f}"
+    errors = (found.mean_absolute_error, found.root_mean_squared_error)
+    return [where, str(found.rows), *map(rounded, errors), r_squared]
+
+
+# ---------------------------------------------------------------- the rules
+
+
+def _reading(program: ir.Program, rules: ir.RuleSet) -> Iterator[str]:
+    if needs_default(program.body, rules):
+        yield "Read from the top: the first rule that applies decides."
+    else:
+        yield "Exactly one rule applies to a case."
+    kept = {rule.id for rule in (*rules.rules, rules.default)}
+    dropped = [r.id for r in outcomes(program.body).values() if r.id not in kept]
+    if dropped:
+        yield f"Left out, because no case can meet them: {md.listing(dropped)}."
+    counted = [rule for rule in rules.rules if has_counts(rule, rules.labels)]
+    if not counted:
+        return
+    if not rules.labels:
+        yield (
+            "The figures in brackets: cases of the training data behind a rule, and the"
+            " sum of their squared errors (sse)."
+        )
+    elif all(weight.is_integer() for rule in counted for weight in _weights(rule)):
+        yield (
+            "The figures in brackets: cases of the training data behind a rule, and how"
+            " many of them it gets right."
+        )
+    else:
+        yield (
+            "The figures in brackets: training weight behind a rule, by label. There"
+            " are fractions because a case whose value is missing is divided among"
+            " rules, or because cases have weights."
+        )
+
+
+def _weights(rule: ir.Rule) -> tuple[float, ...]:
+    stats = rule.stats
+    return stats.weights if isinstance(stats, ir.ClassCounts) else ()
+
+
+def meaning_text(program: ir.AnyProgram, used: Sequence[int]) -> Iterator[str]:
+    """Say what the words of the rules mean for values that are not there."""
+    kinds = {program.body.features[index].kind for index in used}
+    if kinds - {ir.Kind.NUMERIC} and not isinstance(program.body, ir.Forest):
+        yield 'A category that its line "from" does not name is "any other".'
+    if kinds:
+        empty = "an empty field, NULL or NaN"
+        if texts := [md.name(text) for text in program.na_values]:
+            empty += f", or in a text file {md.listing(texts, ' or ')},"
+        yield f'{empty[0].upper()}{empty[1:]} is "missing".'
+    if isinstance(program.body, ir.Forest) and program.body.zero_is_missing:
+        zero = [program.body.features[i].name for i in program.body.zero_is_missing]
+        yield f"So is a 0 in {md.listing(list(map(md.name, zero)), ' and ')}."
+
+
+def _file(training: ir.Training | None) -> str:
+    """Return the name of the data for a command line, if it can be written there."""
+    source = training.source if training else ""
+    return source if re.fullmatch(r"[A-Za-z0-9_][\w./-]*", source, re.A) else "FILE"
+
+
+def _picture(tree: ir.Tree) -> str:
+    """Return a Mermaid diagram; "" if it would be too large to read."""
+    if leaf_count(tree) > MAX_LEAVES:
+        return ""
+    rounding, ids = Rounding(conditions(tree)), rule_ids(tree)
+
+    def node(position: int) -> str:
+        found = tree.nodes[position]
+        if isinstance(found, ir.Leaf):
+            said = f"{words.answer(found.value, tree.labels)}, {ids[position]}"
+            return f'n{position}["{md.in_mermaid(said)}"]'
+        name = words.name(tree.features[found.branches[0].when.feature].name)
+        return f'n{position}("{md.in_mermaid(name)}")'
+
+    lines = ["flowchart TD", *([f"    {node(0)}"] if len(tree.nodes) == 1 else [])]
+    for position, split in enumerate(tree.nodes):
+        for branch in split.branches if isinstance(split, ir.Split) else ():
+            index = branch.when.feature
+            figure = rounding.figure(index)
+            test = words.branch_test(branch.when, tree.features[index], figure)
+            label = md.in_mermaid(test.removeprefix("= "))
+            start = f"n{position}" if position or lines[1:] else node(0)
+            lines.append(f'    {start} -->|"{label}"| {node(branch.then)}')
+    text = "\n".join(lines)
+    return text if len(text) <= MAX_PICTURE else ""
+
+
+# ---------------------------------------------------------------- evidence
+
+
+def _evidence(program: ir.Program, rules: ir.RuleSet) -> str:
+    """Return the rows that each rule decides; "" if none are known."""
+    found, every, labels = by_id(program), total(program), rules.labels
+    if not any(own.rows for own in found.values()):
+        return ""
+    shown = list(rules.rules)
+    if isinstance(program.body, ir.RuleSet):
+        shown.append(rules.default)
+    heads = ["Rule", "Decides", "Mean", "Standard deviation"]
+    if labels:
+        heads = ["Rule", "Decides", "Right", "95 % interval", "Lift"]
+    if counted_rows(program)[0] == "validation":
+        heads[1] += " in validation"
+    validation = _tallies(program)
+    if validation:
+        heads.append("Right in validation" if labels else "RMSE in validation")
+    rows = []
+    for rule in shown:
+        own = found.get(rule.id, NOTHING)
+        said = "otherwise" if rule.id == DEFAULT_ID else rule.id
+        line = [f"{said} {md.shown(words.answer(rule.value, labels))}"]
+        line.append(md.share(own.rows, every.rows))
+        line += _of_labels(rule, own, every, labels) if labels else _of_numbers(own)
+        if validation:
+            line.append(_validated(validation[rule.id], bool(labels)))
+        rows.append(line)
+    return md.table(heads, rows)
+
+
+def _of_labels(
+    rule: ir.Rule, own: Evidence, every: Evidence, labels: Sequence[ir.Label]
+) -> list[str]:
+    if not own.rows:
+        return ["", "", ""]
+    interval, lift = "", ""
+    if own.counted:
+        low, high = wilson(own.right, own.rows)
+        interval = f"{100 * low:.1f} to {100 * high:.1f}"
+    usual = every.answers[labels.index(rule.value)] if every.answers else 0.0
+    if usual:
+        lift = f"{own.right / own.rows * every.rows / usual:.2f}"
+    return [md.share(own.right, own.rows), interval, lift]
+
+
+def _of_numbers(own: Evidence) -> list[str]:
+    figures = (own.mean, own.deviation)
+    return ["" if figure is None else rounded(figure) for figure in figures]
+
+
+def _tallies(program: ir.Program) -> dict[str, ir.RuleTally]:
+    """Return what each rule decides of the validation rows, if they were counted."""
+    training = program.training
+    if training is None or not training.rules or not training.validation_rules:
+        return {}
+    ids = [rule.id for rule in outcomes(program.body).values()]
+    return dict(zip(ids, training.validation_rules, strict=True))
+
+
+def _validated(tally: ir.RuleTally, has_labels: bool) -> str:
+    rows = tally.decided
+    if not rows:
+        return ""
+    if not has_labels:
+        return rounded((tally.errors / rows) ** 0.5)
+    right = rows - tally.errors
+    return f"{words.amount(right)} of {rows} ({100 * right / rows:.1f} %)"
+
+
+# ---------------------------------------------------------------- columns
+
+
+def columns_text(program: ir.AnyProgram, used: Sequence[int]) -> str:
+    if not used:
+        return ""
+    rows = []
+    for index in used:
+        feature = program.body.features[index]
+        column = program.training.columns[index] if program.training else None
+        values = md.listing([md.value(category) for category in feature.categories])
+        if column and column.low is not None and column.high is not None:
+            values = f"{rounded(column.low, 6)} to {rounded(column.high, 6)}"
+        if feature.kind is ir.Kind.ORDINAL:
+            values = f"in this order: {values}"
+        missing = str(column.missing) if column else "not counted"
+        rows.append([md.name(feature.name), values, missing, SQL_TYPES[feature.type]])
+    return md.table(["Column", "Values", "Missing", "SQL type"], rows)
+
+
+def unused_text(body: ir.AnyBody, used: Sequence[int]) -> str:
+    named = set(used)
+    rest = [each for index, each in enumerate(body.features) if index not in named]
+    return md.listing([md.name(feature.name) for feature in rest])
