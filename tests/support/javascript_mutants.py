@@ -14,8 +14,7 @@ from tests.support.mutants import (
     texts_of,
     thresholds,
 )
-from treecompile.emit.javascript.layout import literal
-from treecompile.emit.literals import javascript_string
+from treecompile.emit.javascript.layout import javascript_string, literal
 from treecompile.model.ir import Kind, Program, ValueType
 from treecompile.model.semantics import required_features
 

@@ -20,12 +20,13 @@ from treecompile.emit.javascript.layout import (
     WIDTH,
     block,
     condition,
+    javascript_string,
     literal,
     member,
     values,
     with_comment,
 )
-from treecompile.emit.literals import identifiers, javascript_string
+from treecompile.emit.literals import identifiers
 from treecompile.emit.lower import lower
 from treecompile.model import ir
 
@@ -80,7 +81,7 @@ class DecisionScript(GuardClauses):
     number_tests = NUMBER_TESTS
 
     def __init__(self, body: ir.Body, said: Mapping[str, str]) -> None:
-        variables = identifiers(body, RESERVED, NAME_WIDTH - 4, lower=True)
+        variables = identifiers(body, RESERVED, NAME_WIDTH - 4)
         self.large = is_large(body.labels)
         super().__init__(body, variables, list(lower(body)), said)
 

@@ -6,13 +6,39 @@ import re
 from collections.abc import Iterable, Sequence
 from math import inf
 
-from treecompile.emit.literals import MARKUP, javascript_string
+from treecompile.model.errors import TargetError
 from treecompile.model.ir import Label, Value
+from treecompile.model.unicode import escaped
 
 WIDTH = 80
 IDENTIFIER = re.compile(r"[A-Za-z_$][0-9A-Za-z_$]*")
 NUMBER = re.compile(r"-?[0-9][0-9.e-]*")  # not a BigInt
 LINE_ENDS = re.compile("[\r\n\u2028\u2029]+")
+# Two halves of a surrogate pair, which JavaScript reads as one character.
+HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+# Text that ends the script of a page, or begins a comment in it.
+MARKUP = re.compile("<(?=[/!]|script)", re.IGNORECASE)
+
+
+def javascript_string(text: str) -> str:
+    """Write a string on one line, in the quotes of prettier, and safe in a page."""
+    if HALVES.search(text):
+        raise TargetError(
+            f"{text!r} has both halves of a surrogate pair, which JavaScript takes for"
+            " one character: correct it"
+        )
+    quote = "'" if text.count('"') > text.count("'") else '"'
+    marked = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
+    marked = MARKUP.sub(r"\\x3c", marked)
+    if marked.isprintable():
+        return f"{quote}{marked}{quote}"
+    shown = (c if c.isprintable() else _javascript_escape(c) for c in marked)
+    return f"{quote}{''.join(shown)}{quote}"
+
+
+def _javascript_escape(character: str) -> str:
+    code = ord(character)
+    return f"\\u{{{code:x}}}" if code > 0xFFFF else escaped(character)
 
 
 def literal(value: Value | Label, *, exact: bool = False) -> str:

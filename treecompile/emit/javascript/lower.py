@@ -21,11 +21,11 @@ from treecompile.emit.javascript.layout import (
     WIDTH,
     block,
     comment,
+    javascript_string,
     key,
     literal,
     values,
 )
-from treecompile.emit.literals import javascript_string
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import ByType, read_target

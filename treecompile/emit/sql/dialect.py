@@ -151,6 +151,16 @@ class TextTypes:
 
 
 @dataclass(frozen=True, slots=True)
+class Types(targets.ByType[str]):
+    """The type that a column must have: DOUBLE."""
+
+    number: str
+    text: str
+    integer: str
+    boolean: str
+
+
+@dataclass(frozen=True, slots=True)
 class Casts(targets.ByType[Phrase]):
     """A column as exactly the type that comparisons need: CAST({} AS DOUBLE)."""
 
@@ -218,7 +228,7 @@ class Dialect:
     names: DialectNames
     literals: DialectLiterals
     limits: DialectLimits
-    types: targets.ByType[str]  # the type that a column must have: DOUBLE
+    types: Types
     number_types: NumberTypes = NumberTypes()
     text_types: TextTypes = TextTypes()
     columns: Casts

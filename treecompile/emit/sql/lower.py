@@ -19,16 +19,8 @@ from treecompile.emit.sql.checks import check_values, console_warnings, size_war
 from treecompile.emit.sql.dialect import Dialect, read_dialect
 from treecompile.emit.sql.forest import forest_expressions, forest_stages
 from treecompile.emit.sql.outputs import OUTPUTS, Asked, answer_type, asked_outputs
-from treecompile.emit.sql.statement import (
-    Column,
-    Expression,
-    SqlText,
-    case,
-    statement,
-)
+from treecompile.emit.sql.statement import case, laid_out, statement
 from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names, literal
-from treecompile.emit.targets import read_target
-from treecompile.emit.templates import render
 from treecompile.model import ir, words
 from treecompile.model.paths import leaf_count
 from treecompile.model.semantics import probabilities
@@ -47,7 +39,9 @@ def lower(source: CompilerInput | ForestInput, options: EmitOptions) -> Lowered:
         stages, answers = forest_stages(program.body, dialect, columns, options)
     else:
         said = words.evidence_by_id(program) if options.comments else UNSAID
-        stages, answers = {}, expressions(program.body, dialect, columns, options, said)
+        stages, answers = {}, _expressions(
+            program.body, dialect, columns, options, said
+        )
     made = replace(
         statement(answers, stages, dialect, options),
         has_header=options.comments,
@@ -62,6 +56,7 @@ def lower(source: CompilerInput | ForestInput, options: EmitOptions) -> Lowered:
         made,
         warnings=tuple(outputs.taken_names(program, dialect, asked, options)),
         checked=checked,
+        filters={"laid_out": laid_out},
         beside=outputs.properties(program, dialect, options),
     )
 
@@ -79,45 +74,38 @@ def expression_texts(
     if isinstance(body, ir.Forest):
         made = forest_expressions(body, dialect, columns, options)
     else:
-        made = expressions(body, dialect, columns, options)
-    target = read_target("sql")
-    return {
-        name: render(target, Lowered(SqlText(columns=[Column("", each)]))).rstrip()
-        for name, each in made.items()
-    }
+        made = _expressions(body, dialect, columns, options)
+    return {name: laid_out(text) for name, text in made.items()}
 
 
-def expressions(
+def _expressions(
     body: ir.Body,
     dialect: Dialect,
     columns: Mapping[int, str],
     options: EmitOptions,
     said: Mapping[str, str] = UNSAID,
-) -> dict[str, Expression]:
+) -> dict[str, str]:
     """Return a CASE for each output; `said` is what comments say about each rule."""
     made = {}
     for asked in asked_outputs(body, options):
-        writer = ConditionWriter(
-            dialect, body, columns, answer_type(body, asked.output)
-        )
+        result = answer_type(body, asked.output)
+        writer = ConditionWriter(dialect, body, columns, result)
         made[OUTPUTS[asked.output]] = _expression(body, writer, asked, said)
     return made
 
 
 def _expression(
     body: ir.Body, writer: ConditionWriter, asked: Asked, said: Mapping[str, str]
-) -> Expression:
-    dialect = writer.dialect
-
+) -> str:
     def answer(rule: ir.Rule) -> str:
-        return _result(rule, body, asked, dialect)
+        return _result(rule, body, asked, writer.dialect)
 
     def commented(rules: Rules) -> str:
         return answer(rules[0]) + _comment(rules, said)
 
-    nesting = dialect.limits.nesting
+    nesting = writer.dialect.limits.nesting
     arms = lower_tree(body, nesting, missing_last=True, answer=answer)
-    return Expression([[case(arms, writer, commented)]])
+    return case(arms, writer, commented)
 
 
 def _result(rule: ir.Rule, body: ir.Body, asked: Asked, dialect: Dialect) -> str:
