@@ -46,8 +46,9 @@ def test_jinja_and_verify_give_the_text_back(seed: int) -> None:
     ],
 )
 def test_labels_are_read_back_as_text(label: str) -> None:
-    columns = [dbt.column("prediction", "said: {{ x }}", values=[label])]
-    text = dbt.properties("m\U0001f600", "of {% y %}", columns)
+    columns = [dbt.Described("prediction", "said: {{ x }}", values=[label])]
+    made = dbt.Properties("m\U0001f600", "of {% y %}", columns)
+    text = dbt.properties(made)
     assert text.isascii()
     ((model,),) = [yaml.safe_load(text)["models"]]
     assert model["name"] == "m\U0001f600"

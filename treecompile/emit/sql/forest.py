@@ -43,14 +43,16 @@ def forest_stages(
     """Return the stages of a query, and its outputs; an expression has no stages."""
     if options.form not in WITH_TABLE or not _has_stages(dialect):
         return {}, forest_expressions(forest, dialect, columns, options)
-    referred, reading = _with_zeros_missing(forest, dialect, columns), dialect
+    columns, reading = _with_zeros_missing(forest, dialect, columns), dialect
     stages: dict[str, Columns] = {}
     if dialect.steps.known:  # each column is read by many trees
-        typed = _typed(forest, dialect, referred)
-        names = _helper_names(forest, dialect, options)
+        typed = _typed(forest, dialect, columns)
+        quoting, prefix = Quoting(dialect, bare=True), _prefix(forest, options)
+        plain = identifiers(forest, ())
+        names = {index: quoting.name(prefix + plain[index]) for index in typed}
         if typed:
-            stages[TYPED] = {names[n]: typed[n] for n in typed}
-        referred = {n: (names if n in typed else columns)[n] for n in columns}
+            stages[TYPED] = {names[index]: text for index, text in typed.items()}
+        columns = {**columns, **names}
         # These columns have their exact types and no NaN.
         reading = replace(
             dialect,
@@ -58,7 +60,7 @@ def forest_stages(
             conditions=DialectConditions(),
             number_for_number=Phrase("", ()),
         )
-    sums = ForestSums(forest, dialect, referred, options, reading)
+    sums = ForestSums(forest, dialect, columns, options, reading)
     for number, stage in enumerate(sums.stages):
         stages[f"{SUMS}_{number}"] = stage
     answers = ForestAnswers(forest, dialect, sums.margins)
@@ -69,19 +71,6 @@ def forest_stages(
 def _has_stages(dialect: Dialect) -> bool:
     """Whether a query of the database can compute sums in stages."""
     return bool(dialect.steps.without) or dialect.steps.lateral
-
-
-def forest_expressions(
-    forest: ir.Forest,
-    dialect: Dialect,
-    columns: Mapping[int, str],
-    options: EmitOptions,
-) -> dict[str, str]:
-    """Return each output, by the name of its column, with its sums inside."""
-    columns = _with_zeros_missing(forest, dialect, columns)
-    sums = ForestSums(forest, dialect, columns, options)
-    asked = asked_outputs(forest, options)
-    return {OUTPUTS[each.output]: _expression(sums, each) for each in asked}
 
 
 def _with_zeros_missing(
@@ -113,15 +102,6 @@ def _typed(
     return typed
 
 
-def _helper_names(
-    forest: ir.Forest, dialect: Dialect, options: EmitOptions
-) -> dict[int, str]:
-    """Name helper columns for features, unlike any feature."""
-    quoting, prefix = Quoting(dialect, bare=True), _prefix(forest, options)
-    plain_names = identifiers(forest, ())
-    return {index: quoting.name(prefix + name) for index, name in plain_names.items()}
-
-
 def _prefix(forest: ir.Forest, options: EmitOptions) -> str:
     """Return a prefix of helper columns with which no feature's column begins."""
     taken = [options.columns.get(each.name, each.name) for each in forest.features]
@@ -134,8 +114,20 @@ def _prefix(forest: ir.Forest, options: EmitOptions) -> str:
 # ---------------------------------------------------------------- one expression
 
 
+def forest_expressions(
+    forest: ir.Forest,
+    dialect: Dialect,
+    columns: Mapping[int, str],
+    options: EmitOptions,
+) -> dict[str, str]:
+    """Return each output, by the name of its column, with its sums inside."""
+    columns = _with_zeros_missing(forest, dialect, columns)
+    sums = ForestSums(forest, dialect, columns, options)
+    asked = asked_outputs(forest, options)
+    return {OUTPUTS[each.output]: _expression(sums, each) for each in asked}
+
+
 def _expression(sums: ForestSums, asked: Asked) -> str:
-    """Return one output, with its sums inside."""
     forest, dialect, stages = sums.forest, sums.dialect, sums.stages
 
     def answer(margins: Sequence[str]) -> str:
@@ -153,10 +145,10 @@ def _expression(sums: ForestSums, asked: Asked) -> str:
             " use form=select, view or dbt, whose stages round each sum"
         )
     if len(stages) > 1:
+        other = "form=select, view or dbt, or " * _has_stages(dialect)
         raise TargetError(
             f"the forest adds up {len(forest.members):,} trees, and an expression"
-            f" of {dialect.name} adds up at most {sums.most:,}: use "
-            f"{'form=select, view or dbt, or ' * _has_stages(dialect)}fewer trees"
+            f" of {dialect.name} adds up at most {sums.most:,}: use {other}fewer trees"
         )
     made = [deeper(each) for each in stages[0].values()]
     inside = [f"({each})" if LINE in each else each for each in made]
@@ -208,9 +200,9 @@ class ForestSums:
         answer = ir.ValueType.FLOAT
         self.writer = ConditionWriter(reading or dialect, forest, columns, answer)
         self.is_single = forest.arithmetic is ir.Arithmetic.SINGLE
-        self.single = dialect.forests.single if self.is_single else Phrase("", ())
+        self.single = (self.is_single and dialect.forests.single) or ITSELF
         # Whether each addition is inside the cast that rounds it.
-        self.nests = bool(self.single) and not dialect.forests.single_sums
+        self.nests = self.single is not ITSELF and not dialect.forests.single_sums
         self.most = max(1, dialect.forests.trees // (2 if self.nests else 1))
         if reading is not None and dialect.forests.stage:
             self.most = dialect.forests.stage
@@ -223,15 +215,14 @@ class ForestSums:
         terms = [[*self._terms(place)] for place in range(len(forest.start))]
         names = [literal(start, dialect) for start in forest.start]
         longest = max(map(len, terms))
-        if self.is_single and not self.single:
+        if self.is_single and not dialect.forests.single:
             for step in range(longest):
                 now = [own[step : step + 1] for own in terms]
                 names = self._stage("x", map(self._sum, names, now))
                 rounded = [rounded_by_arithmetic(name, dialect) for name in names]
                 names = self._stage("m", rounded)
             return names
-        if self.single:
-            names = [self.single.fill(name) for name in names]
+        names = [self.single.fill(name) for name in names]
         starts = range(0, max(1, longest), self.most)
         for first in starts:
             now = [own[first : first + self.most] for own in terms]
@@ -273,13 +264,12 @@ class ForestSums:
 
     def _sum(self, start: str, terms: Sequence[tuple[str, str]]) -> str:
         """Return a sum, rounded by casts if it is of 32 bits."""
-        single = self.single or ITSELF
         text = start
         for sign, term in terms:
             if sign == "+" and not self.nests:
-                text += f"{LINE}+ {single.fill(term)}"
+                text += f"{LINE}+ {self.single.fill(term)}"
                 continue
             if sign != "+" or LINE in text:
                 text = f"({text})"
-            text = single.fill(f"{text}{LINE}{sign} {term}")
+            text = self.single.fill(f"{text}{LINE}{sign} {term}")
         return text

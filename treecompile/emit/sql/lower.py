@@ -19,7 +19,7 @@ from treecompile.emit.sql.checks import check_values, console_warnings, size_war
 from treecompile.emit.sql.dialect import Dialect, read_dialect
 from treecompile.emit.sql.forest import forest_expressions, forest_stages
 from treecompile.emit.sql.outputs import OUTPUTS, Asked, answer_type, asked_outputs
-from treecompile.emit.sql.statement import case, laid_out, statement
+from treecompile.emit.sql.statement import Columns, case, laid_out, statement
 from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names, literal
 from treecompile.model import ir, words
 from treecompile.model.paths import leaf_count
@@ -35,13 +35,12 @@ def lower(source: CompilerInput | ForestInput, options: EmitOptions) -> Lowered:
     check_values(program.body, dialect)
     asked = asked_outputs(program.body, options)
     columns = column_names(program.body, Quoting(dialect, bare=True), options.columns)
+    stages: Mapping[str, Columns] = {}
     if isinstance(program, ir.ForestProgram):
         stages, answers = forest_stages(program.body, dialect, columns, options)
     else:
         said = words.evidence_by_id(program) if options.comments else UNSAID
-        stages, answers = {}, _expressions(
-            program.body, dialect, columns, options, said
-        )
+        answers = _expressions(program.body, dialect, columns, asked, said)
     made = replace(
         statement(answers, stages, dialect, options),
         has_header=options.comments,
@@ -74,7 +73,7 @@ def expression_texts(
     if isinstance(body, ir.Forest):
         made = forest_expressions(body, dialect, columns, options)
     else:
-        made = _expressions(body, dialect, columns, options)
+        made = _expressions(body, dialect, columns, asked_outputs(body, options))
     return {name: laid_out(text) for name, text in made.items()}
 
 
@@ -82,29 +81,30 @@ def _expressions(
     body: ir.Body,
     dialect: Dialect,
     columns: Mapping[int, str],
-    options: EmitOptions,
+    asked: Sequence[Asked],
     said: Mapping[str, str] = UNSAID,
-) -> dict[str, str]:
+) -> Columns:
     """Return a CASE for each output; `said` is what comments say about each rule."""
-    made = {}
-    for asked in asked_outputs(body, options):
-        result = answer_type(body, asked.output)
-        writer = ConditionWriter(dialect, body, columns, result)
-        made[OUTPUTS[asked.output]] = _expression(body, writer, asked, said)
-    return made
+    made = (_expression(body, dialect, columns, each, said) for each in asked)
+    return dict(zip((OUTPUTS[each.output] for each in asked), made, strict=True))
 
 
 def _expression(
-    body: ir.Body, writer: ConditionWriter, asked: Asked, said: Mapping[str, str]
+    body: ir.Body,
+    dialect: Dialect,
+    columns: Mapping[int, str],
+    asked: Asked,
+    said: Mapping[str, str],
 ) -> str:
     def answer(rule: ir.Rule) -> str:
-        return _result(rule, body, asked, writer.dialect)
+        return _result(rule, body, asked, dialect)
 
     def commented(rules: Rules) -> str:
         return answer(rules[0]) + _comment(rules, said)
 
-    nesting = writer.dialect.limits.nesting
-    arms = lower_tree(body, nesting, missing_last=True, answer=answer)
+    result = answer_type(body, asked.output)
+    writer = ConditionWriter(dialect, body, columns, result)
+    arms = lower_tree(body, dialect.limits.nesting, missing_last=True, answer=answer)
     return case(arms, writer, commented)
 
 
