@@ -59,14 +59,6 @@ def test_labels_are_read_back_as_text(label: str) -> None:
     assert tests[1]["accepted_values"]["arguments"]["values"] == [label]
 
 
-@pytest.mark.parametrize("text", ["", "a", "a\n\nb", "a " * 200, "\n", '"', "XX"])
-def test_a_text_is_on_one_line_in_quotes(text: str) -> None:
-    written = dbt.scalar(text)
-    assert (written[0], written[-1]) == ('"', '"')
-    assert "\n" not in written
-    assert yaml.safe_load(written) == text
-
-
 def test_the_probability_is_that_of_a_label() -> None:
     for label, said in (("", "the predicted label"), ("high", "high")):
         options = EmitOptions(form="dbt", table="t", output="probability", label=label)
