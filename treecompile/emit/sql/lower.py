@@ -85,8 +85,10 @@ def _expressions(
     said: Mapping[str, str] = UNSAID,
 ) -> Columns:
     """Return a CASE for each output; `said` is what comments say about each rule."""
-    made = (_expression(body, dialect, columns, each, said) for each in asked)
-    return dict(zip((OUTPUTS[each.output] for each in asked), made, strict=True))
+    return {
+        OUTPUTS[each.output]: _expression(body, dialect, columns, each, said)
+        for each in asked
+    }
 
 
 def _expression(
