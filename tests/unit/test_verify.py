@@ -70,19 +70,19 @@ MUTANTS: list[tuple[str, str, str, str]] = [
         "    if x == 2.5:\n        x = 0.0\n{old}",
     ),
     ("numeric", "python", '"R1": (0.75, 0.25', '"R1": (0.25, 0.75'),
-    ("numeric", "python", "found.append(predict(row))", "found.append('low')"),
-    ("numeric", "python", "return RULES[predict(row, True)]", 'return RULES["R1"]'),
+    ("numeric", "python", "[predict(row) for row", "['low' for row"),
+    ("numeric", "python", "return RULES[decide(", 'return RULES["R1" or decide('),
     (
         "tennis",
         "python",
-        'return "R3" if rule else "yes"',
-        'return "R3" if rule else "no"',
+        'return "yes", "R3"',
+        'return "no", "R3"',
     ),
     (
         "tennis",
         "python",
-        'return "R3" if rule else "yes"',
-        'return "R1" if rule else "yes"',
+        'return "yes", "R3"',
+        'return "yes", "R1"',
     ),
     ("tennis", "python", 'outlook == "cloudy"', 'outlook == "Cloudy"'),
     ("tennis", "python", 'outlook == "cloudy"', 'outlook in ("cloudy", None)'),
@@ -95,8 +95,8 @@ MUTANTS: list[tuple[str, str, str, str]] = [
     (
         "tennis",
         "python",
-        "return RULES[predict(row, True)]",
-        "return RULES[predict(row, True)",
+        "return RULES[decide(",
+        "return RULES[decide(]",
     ),
     # sql
     ("numeric", "sql", "0.1 ", "0.10000000000000002 "),
@@ -145,7 +145,7 @@ def test_swapped_branches_are_caught() -> None:
         four, five = (
             next(n for n, line in enumerate(lines) if mark in line)
             for mark in (
-                ('"R4" if', '"R5" if') if to == "python" else ("/* R4:", "/* R5:")
+                ('"R4"  #', '"R5"  #') if to == "python" else ("/* R4:", "/* R5:")
             )
         )
         if to == "python":
@@ -233,7 +233,7 @@ def test_an_unknown_engine_is_refused() -> None:
 
 # A target, its options, and a piece of its text with another in its place.
 ARTEFACTS: list[tuple[str, dict[str, Any], str, str]] = [
-    ("python", {}, '"high"  #', '"tall"  #'),
+    ("python", {}, '"high", "R3"  #', '"tall", "R3"  #'),
     ("sql", {}, "'high'", "'tall'"),
     (
         *("sql", {"dialect": "duckdb", "output": "probability", "label": "mid"}),
