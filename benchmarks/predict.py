@@ -127,7 +127,7 @@ def over_values(predict: Callable[..., Any], rows: Any) -> Callable[[], object]:
     return run
 
 
-BY_NAME, BY_POSITION, M2CGEN = "predict", "predict_values", "m2cgen (lists)"
+BY_NAME, BY_POSITION, M2CGEN = "predict", "decide", "m2cgen (lists)"
 
 
 def one_row(
@@ -141,10 +141,10 @@ def one_row(
     body = model.program.body
     assert isinstance(body, Tree)
     module = load_module(model.emit("python"))
-    read, by_position = list(module["FEATURES"]), module["predict_values"]
+    read, by_position = list(module["FEATURES"]), module["decide"]
     contestants: dict[str, Predict] = {  # as functions of a row
         BY_NAME: module["predict"],
-        BY_POSITION: lambda row: by_position(*[row[name] for name in read]),
+        BY_POSITION: lambda row: by_position(*[row[name] for name in read])[0],
         "hand-written, checked": load_module(hand_written(body, True))["predict"],
         "hand-written, unchecked": load_module(hand_written(body, False))["predict"],
     }
@@ -176,7 +176,7 @@ def one_row(
     if estimator is not None:
         lines.append(_of_sklearn(contestants[BY_NAME], estimator, timed, len(samples)))
     sizes = [f"wrong of {len(sample[0])} {name}" for name, sample in samples.items()]
-    heads = ("", "per row", "`predict` takes", "`predict_values` takes", *sizes)
+    heads = ("", "per row", "`predict` takes", "`decide` takes", *sizes)
     print_table(title, heads, lines)
 
 
@@ -241,9 +241,9 @@ def many_rows(tree: DecisionTreeClassifier, size: int, rounds: int) -> None:
     expected = tree.predict(rows)
     module = load_module(model.emit("python"))
     dicts, values = as_dicts(rows, names), list(map(tuple, rows.tolist()))
-    predict, by_position = module["predict"], module["predict_values"]
+    predict, by_position = module["predict"], module["decide"]
     runs: dict[str, Callable[[], Any]] = {
-        "predict_values in a loop": lambda: [by_position(*row) for row in values],
+        "decide in a loop": lambda: [by_position(*row)[0] for row in values],
         "predict in a loop": lambda: [predict(row) for row in dicts],
         "predict_many": lambda: module["predict_many"](dicts),
     }

@@ -87,7 +87,10 @@ function startRules() {
   for (const event of ["input", "change"]) filters.addEventListener(event, filterRules);
   filters.addEventListener("submit", (event) => event.preventDefault());
   filters.addEventListener("reset", () => setTimeout(filterRules)); // its fields are reset later
-  window.addEventListener("beforeprint", () => filters.reset());
+  window.addEventListener("beforeprint", () => {
+    filters.reset();
+    filterRules();
+  });
 }
 
 // ------------------------------------------------------------------ the tree
@@ -167,7 +170,10 @@ function showRow() {
     return;
   }
   const decided = decide(row);
-  if (decided.way.length) light(decided.way.at(-1));
+  if (decided.way.length) {
+    light(decided.way.at(-1));
+    byId("chosen").replaceChildren();
+  }
   byId("result").replaceChildren(
     element("p", { class: "answer" }, `${page.target} = ${page.answers[decided.rule]}`),
     element("p", {}, "Decided by ", linkTo(decided.rule), ":"),
@@ -185,7 +191,7 @@ function startTrying() {
 // ------------------------------------------------------------------ the review
 
 const PLACE = `treecompile review ${page.model}`;
-let review = new Map(); // by the id of the rule; rules that nobody has touched are not in it
+const review = new Map(); // by the id of the rule; rules that nobody has touched are not in it
 
 function verdictOn(item) {
   return review.get(item.dataset.id) ?? { state: "open", comment: "" };
@@ -194,11 +200,26 @@ function verdictOn(item) {
 function judge(item, changes) {
   review.set(item.dataset.id, { ...verdictOn(item), ...changes });
   showVerdict(item);
-  showTally();
+  keep();
+}
+
+// A browser may give a local file no storage: then the review lives as long as the page.
+function keep() {
+  byId("tally").textContent = `${tally()}.`;
   try {
     localStorage.setItem(PLACE, JSON.stringify([...review]));
   } catch {
-    byId("kept").hidden = true; // a browser may give a local file no storage
+    byId("kept").hidden = true;
+  }
+}
+
+function remember() {
+  try {
+    for (const [id, { state, comment }] of JSON.parse(localStorage.getItem(PLACE)) ?? []) {
+      if (["open", "accepted", "rejected"].includes(state)) review.set(id, { state, comment: String(comment) });
+    }
+  } catch {
+    review.clear();
   }
 }
 
@@ -213,18 +234,6 @@ function tally() {
   const found = { accepted: 0, rejected: 0, open: 0 };
   for (const item of items) found[verdictOn(item).state] += 1;
   return `Of ${items.length} rules, ${found.accepted} accepted, ${found.rejected} rejected, ${found.open} open`;
-}
-
-function showTally() {
-  byId("tally").textContent = `${tally()}.`;
-}
-
-function remember() {
-  try {
-    review = new Map(JSON.parse(localStorage.getItem(PLACE)) ?? []);
-  } catch {
-    byId("kept").hidden = true;
-  }
 }
 
 function save() {
@@ -249,13 +258,12 @@ function startReview() {
   byId("save").addEventListener("click", save);
   byId("forget").addEventListener("click", () => {
     review.clear();
-    localStorage.removeItem(PLACE);
     items.forEach(showVerdict);
-    showTally();
+    keep();
     filterRules();
   });
   items.forEach(showVerdict);
-  showTally();
+  keep();
 }
 
 startReview();

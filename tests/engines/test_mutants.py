@@ -353,8 +353,9 @@ class Judge:
             for mapping, rule in zip(mappings, expected, strict=True):
                 yield same(rule.value, module.predict(mapping))
                 values = [mapping[name] for name in read]
-                yield same(rule.value, module.predict_values(*values))
-                yield module.predict_values(*values, rule=True) == rule.id
+                value, deciding = module.decide(*values)
+                yield same(rule.value, value)
+                yield deciding == rule.id
                 yield module.explain(mapping).startswith(f"{rule.id}:")
                 if isinstance(rule.stats, ClassCounts):
                     shares = tuple(module.predict_proba(mapping).values())

@@ -191,6 +191,23 @@ def test_a_review_is_kept_and_saved_as_text(page: Browser) -> None:
     assert page.complaints() == []
 
 
+def test_a_browser_without_storage_is_enough(browser: Browser, tmp_path: Path) -> None:
+    refuse = (
+        "Object.defineProperty(globalThis, 'localStorage',"
+        " { get() { throw new DOMException('no', 'SecurityError'); } })"
+    )
+    path = browser.show(penguins(), tmp_path)
+    added = browser.cdp("Page.addScriptToEvaluateOnNewDocument", source=refuse)
+    try:
+        browser.open(path, keep=True)
+        browser.click("#rule-0 [value=accepted]")
+        browser.click("#save")
+        assert b"- R1: accepted" in browser.downloaded("review.txt")
+        assert browser.complaints() == []
+    finally:
+        browser.cdp("Page.removeScriptToEvaluateOnNewDocument", **added)
+
+
 # ---------------------------------------------------------------- for everybody
 
 

@@ -214,11 +214,7 @@ def between(text: str, start: str, end: str) -> tuple[int, int]:
 
 
 def python_mutants(program: Program, text: str) -> list[Mutant]:
-    _, functions = between(text, "\ndef explain(", "\n\n\n")
-    ends = [text.find(f"\n{name} = ") for name in ("PROBABILITIES", "RULES", "STEPS")]
-    end = min(place for place in ends if place > 0)
-    by_name = _body(text, "predict")
-    make = Breaker(text, by_name, _body(text, "predict_values"), (functions, end))
+    make = Breaker(text, _body(text, "decide"))
     _numbers(make, program, r"(?<=[<>] )|(?<=<= )")
     for old, new in (
         (r" <= ", " < "),
@@ -236,6 +232,7 @@ def python_mutants(program: Program, text: str) -> list[Mutant]:
     make.each("missing removed", r"not (\w+) > ", r"\1 <= ")
     make.each("missing removed", r"not (\w+) <= ", r"\1 > ")
     make.each("missing removed", r"\(None, (?=.*:$)", "(")
+    make.each("missing removed", r"\{None, (?=.*:$)", "{")
     make.each("missing added", r"(?<=if )(\w+) <= (\S+):", r"not \1 > \2:")
     make.each("missing added", r"(?<=if )(\w+) > (\S+):", r"not \1 <= \2:")
     make.each("missing added", r"(?<=if )(\w+) == (\S+):", r"\1 in (\2, None):")
@@ -246,11 +243,11 @@ def python_mutants(program: Program, text: str) -> list[Mutant]:
     make.each("check turned", r"\.__class__ is not (?!int)", ".__class__ is ")
     make.each("check removed", r"^ +if \w+\.__class__ .*:\n +.* = as_\w+\(.*\)\n", "")
     _python_categories(make, program)
-    returns = list(make.find(r'return "(\w+)" if rule else (.+?)(?=  #|$)'))
-    ids, answers = (sorted({match[group] for match in returns}) for group in (1, 2))
+    returns = list(make.find(r'return (.+?), "(\w+)"(?=  #|$)'))
+    answers, ids = (sorted({match[group] for match in returns}) for group in (1, 2))
     for match in returns:
-        make.put("rule", *match.span(1), others(match[1], ids))
-        make.put("answer", *match.span(2), others(match[2], answers))
+        make.put("answer", *match.span(1), others(match[1], answers))
+        make.put("rule", *match.span(2), others(match[2], ids))
     for group in (0, 1, 2):
         spans = [match.span(group) for match in returns]
         make.exchange("answers exchanged", spans)
@@ -261,14 +258,14 @@ def python_mutants(program: Program, text: str) -> list[Mutant]:
         shares.each("probability", r"\d\.\d+", lambda m: f"{float(m[0]) / 2 + 0.1!r}")
         make.made += shares.made
     make.made += _python_positions(text)
-    said = Breaker(text, (end, len(text)))
+    said = Breaker(text, between(text, "\nRULES = ", "\n}"))
     said.each("rule", r'(?<=: ")(R\d+|default)(?=: if)', "R99")
     return make.made + said.made
 
 
 def _body(text: str, name: str) -> tuple[int, int]:
     """Where the body of a function is, without its docstring."""
-    first = text.index('    """\n', text.rindex(f"\ndef {name}("))
+    first = text.index('"""\n', text.rindex(f"\ndef {name}(")) + 4
     return first, text.index("\n\n\n", first)
 
 
@@ -277,12 +274,12 @@ def _python_positions(text: str) -> list[Mutant]:
     called = Breaker(text, _body(text, "predict"))
     spans = [match.span(1) for match in called.find(r"row\[([^]]+)\]")]
     called.exchange("values exchanged", spans)
-    start = text.rindex("\ndef predict_values(")
-    head = Breaker(text, (start, _body(text, "predict_values")[0]))
-    names = [match.span(1) for match in head.find(r"(\w+): Any")]
+    start = text.rindex("\ndef decide(")
+    head = Breaker(text, (start, _body(text, "decide")[0]))
+    names = [match.span(1) for match in head.find(r"(\w+): (?:Any|\w+ \|)")]
     head.exchange("parameters exchanged", names)
-    listed = Breaker(text, between(text, "\nFEATURES = ", "}\n"))
-    names = [match.span(1) for match in listed.find(r'("[^"]+"): "')]
+    listed = Breaker(text, between(text, "\nFEATURES = ", ")\n"))
+    names = [match.span(0) for match in listed.find(r'"[^"]+"')]
     listed.exchange("names exchanged", names)
     return called.made + head.made + listed.made
 
@@ -297,27 +294,22 @@ def _numbers(make: Breaker, program: Program, before: str) -> None:
 
 
 def _python_categories(make: Breaker, program: Program) -> None:
-    sets = Breaker(make.text, between(make.text, "\nFEATURES = ", "def predict("))
-    sets.each("missing removed", r"None, ", "")
-    for part, end in ((make, ".*:$"), (sets, "")):
-        for category in texts_of(program):
-            old = re.escape(python_literal(category))
-            for new in (f"{category}x", category.swapcase(), f"{category} "):
-                text = python_literal(new)
-                before = r"(?<=[=(] )|(?<=[(]))" if part is make else r"^ +|(?<=\{))"
-                pattern = rf"((?:{before}|(?<=, )){old}(?=[,):}}])(?={end})"
-                part.each("category", pattern, behind(text))
-            part.each("category dropped", rf"{old}, (?=.*[)}}]:?$)", "")
+    before = r"(?<=[=(] )|(?<=[({])|(?<=, )|(?<=^ {12})"
+    for category in texts_of(program):
+        old = re.escape(python_literal(category))
+        for new in (f"{category}x", category.swapcase(), f"{category} "):
+            text = python_literal(new)
+            pattern = rf"((?:{before}){old}(?=[,)}}:]))(?=.*:$|,)"
+            make.each("category", pattern, behind(text))
+        make.each("category dropped", rf"(?:{before}){old}, (?=.*[)}}]:?$)", "")
+        make.each("category dropped", rf", {old}(?=[)}}].*:$)", "")
     for feature in program.body.features:
         if feature.type is ValueType.INT:
             for code in feature.categories:
                 assert isinstance(code, int)
-                written = rf"(?<=[=(,] ){code}(?=[,):])|(?<=\(){code}(?=,)"
+                written = rf"(?:{before}){code}(?=[,)}}:])"
                 for step in (-1, 1):
                     make.each("category", written, str(code + step))
-                    inside = rf"(?<=[{{ ]){code}(?=[,}}])"
-                    sets.each("category", inside, str(code + step))
-    make.made += sets.made
 
 
 def _python_branches(make: Breaker, program: Program, answers: list[str]) -> None:
@@ -337,8 +329,7 @@ def _python_branches(make: Breaker, program: Program, answers: list[str]) -> Non
         else:
             continue
         for value in values:
-            answer = f'"R1" if rule else {answers[0]}'
-            arm = f"if {read[1]} == {value}:\n\\1    return {answer}\n"
+            arm = f'if {read[1]} == {value}:\n\\1    return {answers[0]}, "R1"\n'
             make.each("branch added", r"^( *)if (?!\w+\.__class__)", rf"\1{arm}\g<0>")
 
 

@@ -10,16 +10,13 @@ import pytest
 import yaml
 from jinja2 import Environment
 
-from tests.support.forests import stump as forest_of
 from tests.support.samples import chain, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql import dbt
-from treecompile.model.errors import OptionError
 from treecompile.model.ir import (
     Condition,
     Feature,
-    ForestProgram,
     Kind,
     Op,
     ValueType,
@@ -49,7 +46,7 @@ def test_jinja_and_verify_give_the_text_back(seed: int) -> None:
     ],
 )
 def test_labels_are_read_back_as_text(label: str) -> None:
-    columns = [dbt.Column("prediction", "said: {{ x }}", values=[label])]
+    columns = [dbt.column("prediction", "said: {{ x }}", values=[label])]
     text = dbt.properties("m\U0001f600", "of {% y %}", columns)
     assert text.isascii()
     ((model,),) = [yaml.safe_load(text)["models"]]
@@ -67,40 +64,6 @@ def test_a_text_is_on_one_line_in_quotes(text: str) -> None:
     assert (written[0], written[-1]) == ('"', '"')
     assert "\n" not in written
     assert yaml.safe_load(written) == text
-
-
-def test_ordinary_properties_look_as_ever() -> None:
-    columns = [
-        dbt.Column("prediction", "The answer", values=["'a'", "'b'"]),
-        dbt.Column("Rule", "The rule", quote=True),
-    ]
-    assert dbt.properties("m", "A model", columns) == ("""\
-version: 2
-
-models:
-  - name: "m"
-    description: "A model"
-    columns:
-      - name: "prediction"
-        description: "The answer"
-        data_tests:
-          - not_null
-          - accepted_values:
-              arguments:
-                values: ["'a'", "'b'"]
-                quote: false
-      - name: "Rule"
-        description: "The rule"
-        quote: true
-        data_tests:
-          - not_null
-""")
-
-
-@pytest.mark.parametrize("table", ["a.", ".a", "a.b.c", ""])
-def test_a_table_is_a_model_or_a_table_of_a_source(table: str) -> None:
-    with pytest.raises(OptionError, match=r"expected the name of a model or SOURCE"):
-        dbt.reference(table)
 
 
 def test_the_probability_is_that_of_a_label() -> None:
@@ -127,22 +90,6 @@ def test_all_outputs_are_rendered_back() -> None:
         connection.executemany("INSERT INTO rows VALUES (?)", rows)
         found = connection.execute(query).fetchall()
     assert [row[1] for row in found] == [predict(program.body, row) for row in rows]
-
-
-def test_the_stages_of_a_forest_are_rendered_back() -> None:
-    feature = Feature("x", Kind.CATEGORICAL, ValueType.STR, ("{{ x }}", "{% y %}"))
-    test = Condition(0, Op.IN, ("{{ x }}",), False)
-    forest = forest_of(feature, test, (1.0, -1.0), ("{{ no }}", "yes"))
-    options = EmitOptions(dialect="duckdb", form="dbt", table="rows", comments=False)
-    text = emit(ForestProgram("y", "a stump", forest), "sql", options).text
-    query = Environment().from_string(text).render(ref=lambda name: name)
-    assert query.startswith("WITH typed AS (")
-    with closing(duckdb.connect()) as connection:
-        connection.execute("CREATE TABLE rows (x VARCHAR)")
-        rows = [("{{ x }}",), ("{% y %}",), (None,)]
-        connection.executemany("INSERT INTO rows VALUES (?)", rows)
-        found = connection.execute(query).fetchall()
-    assert [row[1] for row in found] == ["yes", "{{ no }}", "{{ no }}"]
 
 
 def test_the_names_of_tables_are_those_of_jinja() -> None:

@@ -26,7 +26,6 @@ from treecompile.emit.literals import (
     _clearly_nearest,
     c_string,
     duckdb_string,
-    excel_string,
     identifiers,
     mysql_string,
     python_literal,
@@ -318,10 +317,6 @@ def test_sql_server_has_no_subnormal_numbers() -> None:
     for value in (5e-324, -5e-324, nextafter(least, 0.0), -nextafter(least, 0.0)):
         with pytest.raises(TargetError, match=r"as close to zero as"):
             tsql_double(value)
-
-
-def test_excel_doubles_quotes() -> None:
-    assert excel_string('say "hi"') == '"say ""hi"""'
 
 
 # ---------------------------------------------------------------- names

@@ -50,7 +50,7 @@ MARKDOWN = MarkdownIt("commonmark").enable("table").enable("strikethrough")
 def document(program: Program) -> str:
     source = CompilerInput(program, SHA256, "1.2.3", read_target("markdown"))
     head = f"treecompile 1.2.3, markdown, model {SHA256}"
-    return render(source.target, lower(source, EmitOptions()).strings, header=head)
+    return render(source.target, lower(source, EmitOptions()), header=head)
 
 
 # ---------------------------------------------------------------- programs

@@ -11,14 +11,12 @@ from random import Random
 import duckdb
 import pytest
 
-from tests.support.dialects import SQLITE, with_limits
 from tests.support.samples import balanced, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.literals import plain_number
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.phrases import Phrase
 from treecompile.emit.sql.dialect import read_dialect
-from treecompile.emit.sql.text import ConditionWriter, threshold_text
+from treecompile.emit.sql.text import threshold_text
 
 WRITTEN = [
     (40.0, "40", "40"),
@@ -81,19 +79,6 @@ def test_answers_keep_the_type_of_a_double() -> None:
     """A CASE of plain decimals would be an exact decimal."""
     text = emit(balanced(2), "sql", EmitOptions(dialect="duckdb")).text
     assert "<= 0.5 THEN 0.0e0" in text
-
-
-def test_many_thresholds_are_wrapped() -> None:
-    dialect = with_limits(many_doubles=0)
-    assert ConditionWriter(dialect, stump(0.5).body, {0: "x"}).threshold(40.0) == "40"
-    wrapped = Phrase("(SELECT {})", [""])
-    body = stump(0.5).body
-    dialect = with_limits(many_doubles=1, double_of_many=wrapped)
-    assert ConditionWriter(dialect, body, {0: "x"}).threshold(40.0) == "40"
-    writer = ConditionWriter(dialect, balanced(2).body, {0: "x"})
-    assert writer.threshold(40.0) == "(SELECT 40)"
-    assert writer.double(40.0) == "(SELECT 40.0)"
-    assert SQLITE.limits.many_doubles == 2000
 
 
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])

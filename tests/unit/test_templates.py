@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from treecompile.emit.lowering import Lowered
 from treecompile.emit.targets import read_target
 from treecompile.emit.templates import render
 from treecompile.model.errors import TargetError
@@ -28,14 +29,14 @@ class Strings:
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "own").mkdir()
     (tmp_path / "own" / "target.toml").write_text(
-        'lowering = "code"\ntemplate = "t.jinja"\nsuffix = ".x"\n'
+        'template = "t.jinja"\nsuffix = ".x"\n'
     )
     return tmp_path / "own"
 
 
 def made(folder: Path, template: str) -> str:
     (folder / "t.jinja").write_bytes(template.encode("utf-8", "surrogatepass"))
-    return render(read_target(f"{folder}/"), Strings())
+    return render(read_target(f"{folder}/"), Lowered(Strings()))
 
 
 @pytest.mark.parametrize(
@@ -74,9 +75,7 @@ def test_overrides_include_built_in_templates(tmp_path: Path) -> None:
     own = tmp_path / "sql" / "query.sql.jinja"
     own.write_text("{{ lines | join }}")
     target = read_target("sql")
-    assert render(target, Strings(["a", "b"]), str(tmp_path)) == "ab"
+    assert render(target, Lowered(Strings(["a", "b"])), str(tmp_path)) == "ab"
     own.unlink()
-    assert render(target, Strings(["a", "b"]), str(tmp_path)) == "a\nb\n"
-    own.write_text("{{ footer }}")
-    with pytest.raises(TargetError, match=r"query\.sql\.jinja, line 1: 'footer' is"):
-        render(target, Strings(["a", "b"]), str(tmp_path))
+    with pytest.raises(TargetError, match=r"query\.sql\.jinja, line 3: 'comment' is"):
+        render(target, Lowered(Strings(["a", "b"])), str(tmp_path))

@@ -168,4 +168,3 @@ def test_artefacts_show_every_character(text: str) -> None:
     module = module_of(texts["python"])
     assert module.predict({f"f{text}": f"c{text}"}) == f"l{text}"
     assert module.predict({f"f{text}": None}) == f"m{text}"
-    assert module.MODEL["algorithm"] == f"a{text}"

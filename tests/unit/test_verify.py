@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import nextafter
 from typing import Any
 
 import pandas as pd
@@ -27,100 +28,58 @@ def tennis() -> Program:
 
 
 MODELS = {"tennis": tennis, "numeric": numeric}
-# A model, a target, a piece of its text and what is put in its place; [x] is quoted as
-# the dialect does.
-MUTANTS: list[tuple[str, str, str, str]] = [
-    # python
-    ("numeric", "python", "x <= 0.1", "x <= 0.10000000000000002"),
-    ("numeric", "python", "x <= 0.1", "x <= 0.09999999999999999"),
-    ("numeric", "python", "x <= 0.1", "x < 0.1"),
-    ("numeric", "python", "x <= 0.1", "not x > 0.1"),
-    ("numeric", "python", "not y > 2.5", "y <= 2.5"),
-    ("numeric", "python", "not y > 2.5", "not y >= 2.5"),
-    ("numeric", "python", "not y > 2.5", "y > 2.5"),
-    (
-        "numeric",
-        "python",
-        "    if x <= 0.1",
-        "    if x == 13.0:\n        x = 0.0\n{old}",
-    ),
-    (
-        "numeric",
-        "python",
-        "    if x <= 0.1",
-        "    if x == -13:\n        x = 1.0\n{old}",
-    ),
-    # These constants are in every module: in the probabilities, the version, the code.
-    (
-        "numeric",
-        "python",
-        "    if x <= 0.1",
-        "    if x == 1.0:\n        x = 0.0\n{old}",
-    ),
-    (
-        "numeric",
-        "python",
-        "    if x <= 0.1",
-        "    if x == 0.75:\n        x = 0.0\n{old}",
-    ),
-    (
-        "numeric",
-        "python",
-        "    if x <= 0.1",
-        "    if x == 2.5:\n        x = 0.0\n{old}",
-    ),
-    ("numeric", "python", '"R1": (0.75, 0.25', '"R1": (0.25, 0.75'),
-    ("numeric", "python", "found.append(predict(row))", "found.append('low')"),
-    ("numeric", "python", "return RULES[predict(row, True)]", 'return RULES["R1"]'),
-    (
-        "tennis",
-        "python",
-        'return "R3" if rule else "yes"',
-        'return "R3" if rule else "no"',
-    ),
-    (
-        "tennis",
-        "python",
-        'return "R3" if rule else "yes"',
-        'return "R1" if rule else "yes"',
-    ),
-    ("tennis", "python", 'outlook == "cloudy"', 'outlook == "Cloudy"'),
-    ("tennis", "python", 'outlook == "cloudy"', 'outlook in ("cloudy", None)'),
-    ("tennis", "python", 'outlook == "cloudy"', 'outlook in ("cloudy", "fog")'),
-    ("tennis", "python", 'wind == "strong"', 'wind in ("strong", "sunny")'),
-    ("tennis", "python", 'wind == "strong"', 'wind != "weak"'),
-    ("tennis", "python", 'wind == "strong"', 'wind != "strong"'),
-    ("tennis", "python", 'humidity == "normal"', 'humidity.strip() == "normal"'),
-    ("tennis", "python", "from typing import Any", "{old}\nimport treecompile"),
-    (
-        "tennis",
-        "python",
-        "return RULES[predict(row, True)]",
-        "return RULES[predict(row, True)",
-    ),
-    # sql
-    ("numeric", "sql", "0.1 ", "0.10000000000000002 "),
-    ("numeric", "sql", "0.1 ", "0.09999999999999999 "),
-    ("numeric", "sql", " <= ", " < "),
-    ("numeric", "sql", " THEN 'high'", " OR y IS NULL THEN 'high'"),
-    ("numeric", "sql", " > ", " >= "),
-    ("numeric", "sql", " > ", " <= "),
-    ("numeric", "sql", "CASE\n", "CASE\n  WHEN x = 13 THEN 'low'\n"),
-    ("numeric", "sql", "CASE\n", "CASE\n  WHEN y = 0.1 THEN 'low'\n"),
-    ("numeric", "sql", "CASE\n", "CASE\n  WHEN x > 1e300 THEN 'low'\n"),
-    ("numeric", "sql", "CASE\n", "CASE\n  WHEN x IS NULL THEN 'low'\n"),
-    ("numeric", "sql", "ELSE 'mid'", "ELSE 'Mid'"),
-    ("numeric", "sql", "ELSE 'mid'", "ELSE NULL"),
-    ("tennis", "sql", "= 'cloudy'", "= 'cloudy '"),
-    ("tennis", "sql", "= 'cloudy'", "IN ('cloudy', 'fog')"),
-    ("tennis", "sql", "= 'strong'", "IN ('strong', 'sunny')"),
-    ("tennis", "sql", "= 'strong'", "<> 'strong'"),
-    ("tennis", "sql", "= 'strong'", "<> 'weak'"),
-    ("tennis", "sql", "ELSE 'no'", "ELSE 'yes'"),
-    ("tennis", "sql", "'cloudy' THEN 'yes'", "'cloudy' THEN 1"),
-    ("tennis", "sql", "= 'normal'", ">= 'normal'"),
-    ("tennis", "sql", "END", ""),
-]
+# By model and target: a piece of the text, and what is put in its place.
+PLANTED: dict[tuple[str, str], list[tuple[str, str]]] = {
+    ("numeric", "python"): [
+        *(("x <= 0.1", f"x <= {n}") for n in (nextafter(0.1, 0), nextafter(0.1, 1))),
+        *(("x <= 0.1", new) for new in ("x < 0.1", "not x > 0.1")),
+        *(("not y > 2.5", new) for new in ("y <= 2.5", "not y >= 2.5", "y > 2.5")),
+        # The last constants are in every module: in the shares, the version, the code.
+        *(
+            (
+                "    if x <= 0.1",
+                f"    if x == {n}:\n        x = {float(n < 0)}\n{{old}}",
+            )
+            for n in (13.0, -13, 1.0, 0.75, 2.5)
+        ),
+        ('"R1": (0.75, 0.25', '"R1": (0.25, 0.75'),
+        ("found.append(predict(row))", "found.append('low')"),
+        ("return RULES[predict(row, True)]", 'return RULES["R1"]'),
+    ],
+    ("tennis", "python"): [
+        ('return "R3" if rule else "yes"', 'return "R3" if rule else "no"'),
+        ('return "R3" if rule else "yes"', 'return "R1" if rule else "yes"'),
+        ('outlook == "cloudy"', 'outlook == "Cloudy"'),
+        ('outlook == "cloudy"', 'outlook in ("cloudy", None)'),
+        ('outlook == "cloudy"', 'outlook in ("cloudy", "fog")'),
+        ('wind == "strong"', 'wind in ("strong", "sunny")'),
+        ('wind == "strong"', 'wind != "weak"'),
+        ('wind == "strong"', 'wind != "strong"'),
+        ('humidity == "normal"', 'humidity.strip() == "normal"'),
+        ("from typing import Any", "{old}\nimport treecompile"),
+        ("return RULES[predict(row, True)]", "return RULES[predict(row, True)"),
+    ],
+    ("numeric", "sql"): [
+        *(("0.1 ", f"{n} ") for n in (nextafter(0.1, 0), nextafter(0.1, 1))),
+        *((" <= ", " < "), (" > ", " >= "), (" > ", " <= ")),
+        (" THEN 'high'", " OR y IS NULL THEN 'high'"),
+        *(
+            ("CASE\n", f"CASE\n  WHEN {test} THEN 'low'\n")
+            for test in ("x = 13", "y = 0.1", "x > 1e300", "x IS NULL")
+        ),
+        *(("ELSE 'mid'", new) for new in ("ELSE 'Mid'", "ELSE NULL")),
+    ],
+    ("tennis", "sql"): [
+        *(("= 'cloudy'", new) for new in ("= 'cloudy '", "IN ('cloudy', 'fog')")),
+        ("= 'strong'", "IN ('strong', 'sunny')"),
+        *(("= 'strong'", new) for new in ("<> 'strong'", "<> 'weak'")),
+        ("ELSE 'no'", "ELSE 'yes'"),
+        ("'cloudy' THEN 'yes'", "'cloudy' THEN 1"),
+        ("= 'normal'", ">= 'normal'"),
+        ("END", ""),
+    ],
+}
+MUTANTS = [(*where, *each) for where, some in PLANTED.items() for each in some]
 
 
 @pytest.mark.parametrize(("model", "to", "old", "new"), MUTANTS)
@@ -251,6 +210,7 @@ ARTEFACTS: list[tuple[str, dict[str, Any], str, str]] = [
     ("markdown", {}, "mid", "middle"),
     ("html", {}, "mid", "middle"),
     ("rules", {}, "mid", "middle"),
+    ("svg", {}, "mid", "middle"),
 ]
 
 
@@ -371,3 +331,5 @@ def test_what_is_said_must_not_contradict_the_artefact() -> None:
     assert verify(program, text, output="rule").passed
     with pytest.raises(OptionError, match=r"'label'.*says that it gives rule"):
         verify(program, text, output="label")
+    with pytest.raises(OptionError, match="^columns: the artefact names other"):
+        verify(program, text, columns={"x": "z"})

@@ -32,7 +32,7 @@ MOST_ARTEFACT = 1 << 28  # bytes
     "treecompile emit model.json --to sql --dialect snowflake\n"
     "treecompile emit model.json --to sql --as view --table orders -o view.sql",
     "The artefact, by default to standard output. With --as dbt and -o NAME.sql, also"
-    " NAME.yml.",
+    " NAME.yml. Of a language of several files, a folder.",
 )
 @click.argument("model")
 @value(
@@ -66,11 +66,15 @@ def emit(
         read_model,
     )
     from treecompile.emit import compiler
+    from treecompile.emit.targets import read_target
     from treecompile.model.files import write_texts
 
     path = None if out in STANDARD_OUTPUT else Path(str(out))
-    check_output(path, force=force)
     chosen = emit_options(target, given(options))
+    described = read_target(target)
+    names = [described.file, *described.beside] if described.file else []
+    for each in [path / name for name in names] if path and names else [path]:
+        check_output(each, force=force)
     beside = _beside(path) if path and chosen.form == "dbt" else None
     if beside is not None:
         check_output(beside, force=force)
@@ -84,6 +88,9 @@ def emit(
         output(None, artefact.text)
         return
     texts = {path: artefact.text}
+    if artefact.files:
+        path.mkdir(parents=True, exist_ok=True)
+        texts = {path / name: text for name, text in artefact.files.items()}
     if beside is not None:
         texts[beside] = artefact.beside
     write_texts(texts)

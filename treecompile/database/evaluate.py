@@ -19,7 +19,7 @@ import numpy as np
 from treecompile.database.model_rows import MISSING, ModelRows, rows_for_model
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.checks import check_values
-from treecompile.emit.sql.lower import expressions
+from treecompile.emit.sql.lower import expression_texts
 from treecompile.emit.sql.text import ConditionWriter, literal
 from treecompile.engines.base import Store
 from treecompile.measure.quality import (
@@ -83,9 +83,9 @@ class RuleCounter:
         return f"(SELECT {', '.join(columns)} FROM {self.rows}) AS treecompile_decided"
 
     def _case(self, body: ir.Body) -> str:
-        made = expressions(body, self.dialect, self.read.columns, PLAIN)
-        (lines,) = made.values()
-        return "\n".join(lines)
+        made = expression_texts(body, self.dialect, self.read.columns, PLAIN)
+        (text,) = made.values()
+        return text
 
     # ------------------------------------------------------------ labels
 
@@ -170,9 +170,8 @@ class RuleCounter:
     def _matched(self, rules: Sequence[ir.Rule]) -> Iterator[RowsAndErrors]:
         """Yield the rows that meet the conditions of each rule, and their errors."""
         writer = ConditionWriter(self.dialect, self.body, self.read.columns)
-        every = self.dialect.conditions.always.fill()
         tests = [
-            " AND ".join(map(writer.condition, r.conditions)) or every for r in rules
+            " AND ".join(map(writer.condition, r.conditions)) or "1 = 1" for r in rules
         ]
         asked = [f"count(CASE WHEN {test} THEN 1 END)" for test in tests]
         labels = self.body.labels

@@ -86,13 +86,12 @@ class ColumnReader(StoredTable):
 
     def answer(self, target: str, labels: Sequence[Label]) -> str:
         """Return the SQL expression of the actual answer; see `ModelRows.y`."""
-        conditions = self.dialect.conditions
         type_ = type_of_labels(labels) if labels else ValueType.FLOAT
         column = self._converted(target, type_, labels)
         x = self.dialect.columns.of(type_).fill(column)
-        is_float = type_ is ValueType.FLOAT
-        asked = conditions.number_missing if is_float else conditions.missing
-        missing = asked.fill(column=column, x=x)
+        missing = f"{column} IS NULL"
+        if type_ is ValueType.FLOAT:
+            missing = self.dialect.conditions.number_missing.fill(column=column, x=x)
         if not labels:
             return f"CASE WHEN {missing} THEN NULL ELSE {x} END"
         arms = " ".join(
@@ -174,4 +173,4 @@ class ColumnReader(StoredTable):
             )
         # Some databases take NULL alone for text, and not all cast it to any type.
         value = literal(EXAMPLES[type_], self.dialect)
-        return f"(CASE WHEN {self.dialect.conditions.never.fill()} THEN {value} END)"
+        return f"(CASE WHEN 1 = 0 THEN {value} END)"

@@ -11,13 +11,12 @@ from treecompile.database.model_rows import ColumnReader
 from treecompile.emit.literals import duckdb_string
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.checks import check_values, size_warnings
-from treecompile.emit.sql.forest import expressions as forest_expressions
-from treecompile.emit.sql.forms import SELECT
-from treecompile.emit.sql.lower import expressions
+from treecompile.emit.sql.lower import expression_texts
+from treecompile.emit.sql.outputs import SELECT
 from treecompile.emit.sql.text import Quoting
 from treecompile.model.errors import DataError, EngineError, OptionError
 from treecompile.model.files import TEMPORARY
-from treecompile.model.ir import AnyProgram, Forest
+from treecompile.model.ir import AnyProgram
 from treecompile.model.paths import leaf_count
 
 PARQUET = ".parquet"
@@ -45,11 +44,7 @@ def score(
         location.store, location.relation, (*program.na_values, *na_values)
     )
     columns = reader.features(body)
-    made = (
-        forest_expressions(body, dialect, columns, options)
-        if isinstance(body, Forest)
-        else expressions(body, dialect, columns, options)
-    )
+    made = expression_texts(body, dialect, columns, options)
     fold = str.casefold if dialect.names.fold_case else str
     taken = set(map(fold, reader.columns))
     for name in made:
@@ -61,12 +56,10 @@ def score(
             )
     everything = dialect.everything.fill(table=location.relation)
     lines = [f"SELECT {everything}"]
-    for name, case in made.items():
-        lines += [f", {case[0]}", *case[1:]]
-        lines[-1] += f" AS {reader.quoted(name)}"
+    lines += [f", {case} AS {reader.quoted(name)}" for name, case in made.items()]
     lines.append(f"FROM {location.relation}")
-    warnings = size_warnings(lines, leaf_count(body), dialect)
     query = "\n".join(lines)
+    warnings = size_warnings(query, leaf_count(body), dialect)
     if location.is_files:
         _write(location, query, Path(into))
     else:

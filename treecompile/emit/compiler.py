@@ -5,12 +5,13 @@ Tree -> extract -> RuleSet -> passes -> lower -> template -> text
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from treecompile import __version__
-from treecompile.emit import code, document, forest_document, header, html, svg
+from treecompile.emit import document, forest_document, header, html, svg
 from treecompile.emit.javascript import lower as javascript
+from treecompile.emit.languages import lower_language
 from treecompile.emit.lowering import (
     CompilerInput,
     ForestInput,
@@ -18,9 +19,7 @@ from treecompile.emit.lowering import (
     lower_rules,
 )
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.python import forest as python_forest
-from treecompile.emit.python import lower as python
-from treecompile.emit.sql import forest as sql_forest
+from treecompile.emit.python import lower_python
 from treecompile.emit.sql import lower as sql
 from treecompile.emit.targets import Target, read_target
 from treecompile.emit.templates import render
@@ -34,18 +33,19 @@ from treecompile.model.options import sentence
 HTML = "html"
 # The lowerings that a target.toml can name.
 LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
-    "python": python.lower,
+    "python": lower_python,
     "javascript": javascript.lower,
     "sql": sql.lower,
     "markdown": document.lower,
     HTML: html.lower,
     "svg": svg.lower,
     "rules": lower_rules,
-    "code": code.lower,
+    "language": lower_language,
 }
 FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
-    "python": python_forest.lower,
-    "sql": sql_forest.lower,
+    "python": lower_python,
+    "language": lower_language,
+    "sql": sql.lower,
     "markdown": forest_document.lower,
 }
 
@@ -56,6 +56,8 @@ class Artefact:
     suffix: str  # of its file: .py
     warnings: tuple[str, ...] = ()
     beside: str = ""  # the second file: a dbt model's YAML
+    # Of a language of several files: all of them, by their names.
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def emit(
@@ -81,13 +83,18 @@ def emit(
             source = CompilerInput(program, identity, __version__, description)
             lowered = lower(source, options)
         head = header.written(identity, target, options)
-        text = render(description, lowered.strings, options.templates, head)
+        text = render(description, lowered, options.templates, head)
     if 0 < description.longest < len(text):
         raise TargetError(
             f"the text has {len(text):,} characters, and what reads it takes at most"
             f" {description.longest:,}: {SMALLER}"
         )
-    return Artefact(text, description.suffix, lowered.warnings, lowered.beside)
+    files = {description.file: text} if description.file else {}
+    for name in description.beside:
+        other = replace(description, template=f"{name}.jinja")
+        files[name] = render(other, lowered, options.templates, head)
+    warnings = (*lowered.checked(text), *lowered.warnings)
+    return Artefact(text, description.suffix, warnings, lowered.beside, files)
 
 
 def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]:
@@ -100,6 +107,11 @@ def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]
 
 
 def _forest_lowering(target: Target) -> Callable[[ForestInput, EmitOptions], Lowered]:
+    if target.lowering == "language" and not target.forest:
+        raise TargetError(
+            f"{target.name}: target.toml has no template for a forest: add the key"
+            " forest"
+        )
     if target.lowering not in FOREST_LOWERINGS or not target.forest:
         raise TargetError(
             f"a forest cannot become {target.name}: use {sentence(FOREST_LOWERINGS)},"

@@ -1,53 +1,53 @@
-"""Collects what a generated module says about its model and rules, as plain values."""
+"""What `explain` of a generated module says about each rule.
+
+Up to a number of rules, each is a sentence. Beyond, a module puts the sentence together
+from the tests on the way to the leaf, which needs far less text.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
-from treecompile.emit.lowering import CompilerInput
 from treecompile.model import ir, words
+from treecompile.model.paths import outcomes
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import apply_rule_passes
 
-# Up to this many rules, each is written out as a sentence. Beyond that, `explain`
-# builds the sentence from the tests on the way to the leaf, which needs far less text.
-SENTENCES = 1000
+SENTENCES = 1000  # rules
 
 
-def identity(source: CompilerInput, rules: int) -> dict[str, str | int]:
-    """Return the entries of the constant MODEL of a generated module."""
-    program = source.program
-    known: dict[str, str | int] = {
-        "name": program.target,
-        "algorithm": program.algorithm,
-        "version": source.version,
-        "sha256": source.sha256,
-        "rules": rules,
-    }
-    if program.training is not None:
-        known["rows"] = program.training.rows
-    return known
+class Explanations:
+    """Made when a template asks for them."""
 
+    def __init__(self, program: ir.Program) -> None:
+        self.program = program
+        self.rules = outcomes(program.body)
+        self.support = words.evidence_by_id(program)  # {"R1": "4 of 4 cases"}
 
-def sentences(program: ir.Program, decided: Mapping[int, ir.Rule]) -> dict[str, str]:
-    """Return what `explain` says about each rule; empty if there are too many rules."""
-    body, counts = program.body, words.counts_by_id(program)
-    if isinstance(body, ir.Tree) and len(decided) > SENTENCES:
-        return {}
-    rules = apply_rule_passes(extract(body))
-    said = {
-        rule.id: words.sentence(rule, rules.features, counts[rule.id])
-        for rule in (*rules.rules, rules.default)
-    }
-    return {rule.id: said[rule.id] for rule in decided.values() if rule.id in said}
+    @cached_property
+    def sentences(self) -> Mapping[str, str]:
+        """The sentence of each rule, by its id; empty if there are too many."""
+        body, counts = self.program.body, words.counts_by_id(self.program)
+        if isinstance(body, ir.Tree) and len(self.rules) > SENTENCES:
+            return {}
+        found = apply_rule_passes(extract(body))
+        said = {
+            rule.id: words.sentence(rule, found.features, counts[rule.id])
+            for rule in (*found.rules, found.default)
+        }
+        return {r.id: said[r.id] for r in self.rules.values() if r.id in said}
 
+    @cached_property
+    def steps(self) -> list[tuple[int, str]]:
+        """For each node of a tree, the node above it and the test between them."""
+        return words.tests_above(self.program.body)
 
-def conclusions(
-    program: ir.Program, decided: Mapping[int, ir.Rule]
-) -> dict[str, tuple[int, str]]:
-    """Return, for each rule, its leaf and what it says."""
-    counts = words.counts_by_id(program)
-    return {
-        rule.id: (position, words.conclusion(rule, counts[rule.id]))
-        for position, rule in decided.items()
-    }
+    @cached_property
+    def ends(self) -> Mapping[str, tuple[int, str]]:
+        """For each rule its leaf, and its conclusion: "yes [4 of 4]"."""
+        counts = words.counts_by_id(self.program)
+        return {
+            rule.id: (place, words.conclusion(rule, counts[rule.id]))
+            for place, rule in self.rules.items()
+        }

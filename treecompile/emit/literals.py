@@ -90,12 +90,6 @@ def _c_byte(byte: int) -> str:
     return chr(byte) if plain else f"\\{byte:03o}"
 
 
-def excel_string(text: str) -> str:
-    """Write a string of a spreadsheet formula: quotes are doubled."""
-    _require_unicode(text)
-    return '"' + text.replace('"', '""') + '"'
-
-
 # ---------------------------------------------------------------- SQL
 
 
@@ -292,7 +286,6 @@ STRINGS: dict[str, Callable[[str], str]] = {
     "python": python_string,
     "c": c_string,
     "json": json.dumps,  # JSON and JavaScript, in ASCII
-    "excel": excel_string,
 }
 BACKSLASHED = frozenset({"clickhouse", "backslash"})  # STRINGS that use backslashes
 # The shortest decimal is the one that reads back as the same double. Most databases

@@ -8,7 +8,8 @@ and places them. Warnings travel beside the strings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from treecompile.emit.options import EmitOptions
@@ -47,6 +48,10 @@ class Lowered:
     strings: DataclassInstance  # what the template places: a SqlText
     warnings: tuple[str, ...] = ()  # ("DuckDB is slow to read ... 20000 leaves",)
     beside: str = ""  # a second file: a dbt model's YAML
+    # More warnings, about the finished text; TargetError if nothing can read it.
+    checked: Callable[[str], Iterable[str]] = lambda text: ()
+    # Of the template: {"literal": ...}
+    filters: Mapping[str, Callable[..., str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ def draw(
     program: Program, options: DrawOptions = DrawOptions(), readable: int = MOST
 ) -> str:
     """The text of an SVG file, of at most `readable` leaves by default."""
-    return render(read_target("svg"), picture(program, options, readable))
+    return render(read_target("svg"), Lowered(picture(program, options, readable)))
 
 
 def compact(program: Program, options: DrawOptions = DrawOptions()) -> str:

@@ -39,16 +39,26 @@ def suffix_problem(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    lowering: str  # a key of compiler.LOWERINGS: "python"
-    template: str = checked(
-        problem=template_problem
-    )  # in its folder: "module.py.jinja"
+    # In its folder: "module.py.jinja".
+    template: str = checked(problem=template_problem)
     suffix: str = checked(problem=suffix_problem)  # of the artefact: ".py"
+    lowering: str = "language"  # a key of compiler.LOWERINGS
     # The template for a forest; "" if there is none.
     forest: str = checked("", problem=lambda name: name and template_problem(name))
+    # Of a language of several files: the name of the artefact among them, "predict.c",
+    # and the others, each with a template of the same name: ["predict.h"].
+    file: str = checked("", problem=lambda name: name and template_problem(name))
+    beside: Sequence[str] = checked((), problem=template_problem)
+    # To verify the artefact: the template of a program that reads rows and writes
+    # answers, and how to compile and run it.
+    driver: str = checked("", problem=lambda name: name and template_problem(name))
+    build: str = ""
+    run: str = ""
     formatter: str = checked("", choices=("", "black"))  # "" for none
     longest: int = checked(0, least=1)  # characters that its engine reads; 0: any
-    spelling: Mapping[str, Any] = field(default_factory=dict)  # sections: see code.py
+    spelling: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # the sections: see `spelling`
     name: str = ""  # as the user writes it: "python", "./excel"
     folder: Traversable = Path()
 
@@ -97,13 +107,10 @@ def _built_in_target(name: str) -> Target:
 
 
 def _read_target(name: str, folder: Traversable) -> Target:
-    """Read a target from its folder; the sections of target.toml are for code.py."""
+    """Read a target from its folder; `spelling` reads the sections of target.toml."""
     path = folder / "target.toml"
     table = read_table(path)
     spelling = {name: table.pop(name) for name in [*table] if type(table[name]) is dict}
-    if spelling and table.get("lowering") != "code":
-        section = next(iter(spelling))
-        raise TargetError(f'{path.name}: [{section}] needs lowering = "code"')
     return build(Target, table, path.name, name=name, folder=folder, spelling=spelling)
 
 

@@ -20,6 +20,7 @@ from jinja2 import (
 )
 from jinja2.loaders import split_template_path
 
+from treecompile.emit.lowering import Lowered
 from treecompile.emit.targets import Target, is_path, templates_folder
 from treecompile.emit.toml import one_line
 from treecompile.model.errors import TargetError
@@ -29,15 +30,14 @@ from treecompile.model.unicode import is_unicode
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-# Lowering already formats as black does; running black too is a safety net for unusual
-# names, and only affordable for small modules (20,000 leaves would take a minute).
-BLACK_UP_TO = 40_000
+# Characters that black formats in about half a second; 20,000 leaves take a minute.
+BLACK_UP_TO = 100_000
 
 
 def render(
-    target: Target, strings: DataclassInstance, overrides: str = "", header: str = ""
+    target: Target, lowered: Lowered, overrides: str = "", header: str = ""
 ) -> str:
-    """Return the text of an artefact: the template with the fields of `strings`.
+    """Return the text of an artefact: the template with the strings of a lowering.
 
     `header` is for a comment in it, and says how to emit it again.
     `overrides` is a folder of templates that replace the built-in ones, laid out like
@@ -51,7 +51,8 @@ def render(
         templates = _environment([Path(overrides) / target.name, last])
     else:
         templates = _environment([own]) if own else _built_in(target.name)
-    text = _rendered(target.template, templates, strings, header)
+    templates.filters.update(lowered.filters)
+    text = _rendered(target.template, templates, lowered.strings, header)
     if target.formatter == "black" and len(text) <= BLACK_UP_TO:
         return _blackened(text, target.template)
     return text

@@ -96,7 +96,8 @@ def _built(
     types = get_type_hints(made_of)
     parameters = getattr(made_of, "__parameters__", ())
     filled = dict(zip(parameters, get_args(kind), strict=True))
-    declared = {f.name: f for f in fields(made_of) if f.name not in known}
+    # A word that Python reserves, such as `and`, is a field `and_`.
+    declared = {f.name.rstrip("_"): f for f in fields(made_of) if f.name not in known}
     made = dict(known)
     for name, value in table.items():
         if name not in declared:
@@ -104,8 +105,9 @@ def _built(
                 f"{where}: unknown key {name!r}{_did_you(name, declared)}"
             )
         said = declared[name].metadata.get(KEY, outer)
-        part = filled.get(types[name], types[name])
-        made[name] = _value(part, value, said, where, name)
+        field_name = declared[name].name
+        part = filled.get(types[field_name], types[field_name])
+        made[field_name] = _value(part, value, said, where, name)
     for name, entry in declared.items():
         if name not in table and entry.default is entry.default_factory:  # MISSING
             raise TargetError(f"{where}: the key {name!r} is missing")
@@ -125,6 +127,7 @@ EXPECTED: dict[Any, tuple[type, str]] = {
     int: (int, "a whole number"),
     bool: (bool, "true or false"),
     Sequence[str]: (list, "a list of texts"),
+    Mapping[str, str]: (dict, "a section of texts"),
 }
 
 
@@ -132,8 +135,9 @@ def _value(kind: Any, value: Any, said: Key, where: str, name: str) -> Any:
     is_section = is_dataclass(get_origin(kind) or kind)
     wanted, described = (dict, "a section") if is_section else EXPECTED[kind]
     is_right = type(value) is wanted  # true is not a whole number
-    if is_right and wanted is list:
-        is_right = all(type(each) is str for each in value)
+    if is_right and not is_section and wanted in (list, dict):
+        parts = value.values() if wanted is dict else value
+        is_right = all(type(each) is str for each in parts)
     if not is_right:
         shown = _shown(value)
         raise TargetError(f"{where}: {name!r} is {shown}: expected {described}")
@@ -158,6 +162,8 @@ def _phrase(value: str, said: Key) -> Phrase:
 
 
 def _problem(value: Any, said: Key) -> str:
+    if isinstance(value, list):
+        return next(filter(None, (_problem(each, said) for each in value)), "")
     if isinstance(value, str):
         if said.choices and value not in said.choices:
             return f"choose from {', '.join(filter(None, said.choices))}"

@@ -43,7 +43,8 @@ def evidence(program: ir.Program) -> dict[int, Evidence]:
 
 def by_id(program: ir.Program) -> dict[str, Evidence]:
     """The same by the id of the rule."""
-    rules, found = outcomes(program.body), evidence(program)
+    rules = outcomes(program.body)
+    found = _of_rules(program, rules)
     return {rules[position].id: each for position, each in found.items()}
 
 

@@ -16,11 +16,9 @@ from typing import Any
 
 def is_missing(value: Any) -> bool:
     """None, NaN, and the NA and NaT of pandas."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    return isinstance(value, Real) and bool(value != value)
+    if isinstance(value, (Real, Decimal)):
+        return value.is_nan() if isinstance(value, Decimal) else bool(value != value)
+    return value is None or type(value).__name__ in ("NAType", "NaTType")
 
 
 def is_boolean(value: Any) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
+from typing import NamedTuple
 
 from treecompile.model import words
 from treecompile.model.evidence import Evidence, of_nodes
@@ -24,9 +25,17 @@ LABEL = 16  # the height of the test above it
 LONGEST, LONGEST_TEST = 26, 34  # characters
 
 
+class Band(NamedTuple):
+    """A part of the bar in a box."""
+
+    x: int
+    width: int
+    colour: str
+
+
 @dataclass(slots=True, eq=False)
 class Box:
-    """A node that is drawn: its texts, and where it stands."""
+    """A node that is drawn: its texts; then where it stands, and its colours."""
 
     position: int  # of the node
     rows: Evidence
@@ -45,6 +54,19 @@ class Box:
     across: float = 0.0  # from its parent, while the boxes are placed
     x: int = 0
     y: int = 0
+    edge: str = ""  # from its parent: M251 140 C251 155 51 155 51 170
+    test_x: int = 0
+    fill: str = "#f6f8fa"
+    bands: list[Band] = field(default_factory=list)
+
+    @property
+    def kind(self) -> str:
+        """A leaf, a split, or hidden: a split without what is below."""
+        return "hidden" if self.hidden else "split" if self.answer is None else "leaf"
+
+    @property
+    def test_y(self) -> int:
+        return self.y - 4
 
     @property
     def width(self) -> int:

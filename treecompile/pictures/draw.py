@@ -15,7 +15,7 @@ from treecompile.model import words
 from treecompile.model.errors import OptionError
 from treecompile.model.ir import Program, RuleSet, Tree
 from treecompile.pictures import text
-from treecompile.pictures.boxes import HIGH, LABEL, PADDING, Box, boxes_of
+from treecompile.pictures.boxes import HIGH, LABEL, PADDING, Band, Box, boxes_of
 from treecompile.pictures.colours import Palette
 from treecompile.pictures.layout import place
 from treecompile.pictures.options import DOWN, MOST, RIGHT, DrawOptions
@@ -26,7 +26,6 @@ PAGE = 960  # the width of a notebook
 SHRINKABLE = 1_300  # a picture up to this width is still legible on a page
 LINE = text.LINE_HEIGHT
 NARROWEST = 440  # of the texts above the tree
-SPLIT = "#f6f8fa"  # the colour of the box of a split
 ROUNDED = "thresholds are rounded: point at one to see it in full"
 
 
@@ -46,30 +45,6 @@ class Swatch(NamedTuple):
     name: str
 
 
-class Band(NamedTuple):
-    """A part of the bar in a box."""
-
-    x: int
-    width: int
-    colour: str
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    box: Box  # that it leads to
-    path: str  # M251 140 C251 155 51 155 51 170
-    x: int  # of its test
-    y: int
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    box: Box
-    kind: str  # leaf, split, or hidden: a split without what is below
-    fill: str
-    bands: list[Band]
-
-
 @dataclass(frozen=True, slots=True)
 class Picture:
     """What the template of the target `svg` writes."""
@@ -79,8 +54,8 @@ class Picture:
     height: int
     lines: list[TextLine]  # the target, the rule of a row, what is to be known
     swatches: list[Swatch]
-    edges: list[Edge]
-    nodes: list[Node]
+    boxes: list[Box]
+    edges: list[Box]  # to each box but the first
     anchor: str  # of the tests at the edges: start, middle
 
 
@@ -109,8 +84,8 @@ def picture(
     for box in boxes:
         box.x += left
         box.y += places[-1] + 18 - LABEL
-    # The lit edges last: nothing crosses them.
-    ends = sorted(boxes[1:], key=lambda box: box.lit)
+        _paint(box, palette)
+        _join(box, layout)
     target = words.name(program.target)
     return Picture(
         f"Decision tree for {target}",
@@ -118,8 +93,8 @@ def picture(
         places[-1] + 18 - LABEL + high + MARGIN,
         list(map(TextLine, places, [text.cut(target, 60), *texts, *notes])),
         swatches,
-        [_edge(box, layout) for box in ends],
-        [_node(box, palette) for box in boxes],
+        boxes,
+        sorted(boxes[1:], key=lambda box: box.lit),  # nothing crosses the lit ones
         "middle" if layout == DOWN else "start",
     )
 
@@ -170,27 +145,29 @@ def _swatches(palette: Palette, wide: int, y: int) -> tuple[list[Swatch], int]:
     return found, y
 
 
-def _edge(box: Box, layout: str) -> Edge:
+def _join(box: Box, layout: str) -> None:
+    """Draw the edge to a box from its parent, which already stands in its place."""
     parent = box.parent
-    assert parent is not None
+    if parent is None:
+        return
     if layout == DOWN:
         middle, end = box.x + box.width // 2, box.y - LABEL
         x, y = parent.x + parent.width // 2, parent.y + HIGH
         bend = (y + end) // 2
-        path = f"M{x} {y} C{x} {bend} {middle} {bend} {middle} {end}"
-        return Edge(box, path, middle, box.y - 4)
+        box.edge = f"M{x} {y} C{x} {bend} {middle} {bend} {middle} {end}"
+        box.test_x = middle
+        return
     x, y, end = parent.x + parent.width, parent.y + HIGH // 2, box.y + HIGH // 2
     bend = box.x - 17
-    path = f"M{x} {y} H{bend - 14} C{bend} {y} {bend} {end} {box.x} {end}"
-    return Edge(box, path, box.x, box.y - 4)
+    box.edge = f"M{x} {y} H{bend - 14} C{bend} {y} {bend} {end} {box.x} {end}"
+    box.test_x = box.x
 
 
-def _node(box: Box, palette: Palette) -> Node:
-    inner = box.width - 2 * PADDING
-    bands = palette.bands(box.rows)
-    ends = accumulate((share for _, share in bands), initial=0.0)
+def _paint(box: Box, palette: Palette) -> None:
+    if box.answer is not None:
+        box.fill = palette.fill(box.answer, box.rows)
+    shares, inner = palette.bands(box.rows), box.width - 2 * PADDING
+    ends = accumulate((share for _, share in shares), initial=0.0)
     places = pairwise(PADDING + round(end * inner) for end in ends)
-    bar = [Band(x, end - x, c) for (c, _), (x, end) in zip(bands, places, strict=True)]
-    kind = "hidden" if box.hidden else "split" if box.answer is None else "leaf"
-    fill = SPLIT if box.answer is None else palette.fill(box.answer, box.rows)
-    return Node(box, kind, fill, bar)
+    pairs = zip(shares, places, strict=True)
+    box.bands = [Band(x, end - x, colour) for (colour, _), (x, end) in pairs]

@@ -65,6 +65,11 @@ def claim(
                 f"output={output!r}: the artefact says that it gives {options.output}:"
                 " leave the option out"
             )
+        if target == SQL and columns and dict(columns) != options.columns:
+            raise OptionError(
+                "columns: the artefact names other columns in its first line: leave the"
+                " option out"
+            )
     elif target := _module(text, engine):
         options = EmitOptions()
     else:

@@ -13,8 +13,8 @@ from treecompile.model.ir import Feature, Row
 from treecompile.verify.processes import TIMEOUT, ModuleAnswer, execute, records
 
 # Loads the module in argv[1] and reads rows from argv[2].
-# Writes [answer, probabilities, explanation] for each row to argv[3]; the module of a
-# forest has margins instead of an explanation. JSON keeps the types of values apart,
+# Writes [answer, probabilities, rule] for each row to argv[3]; the module of a
+# forest has margins instead of a rule. JSON keeps the types of values apart,
 # and doubles exact.
 RUNNER = """
 import gc, importlib.util, json, marshal, sys
@@ -26,9 +26,8 @@ spec.loader.exec_module(module)
 with open(sys.argv[2], "rb") as file:
     names, rows = marshal.load(file)
 rows = [dict(zip(names, row)) for row in rows]
+is_forest = hasattr(module, "margin")
 predict_proba = getattr(module, "predict_proba", lambda row: {})
-explain = getattr(module, "explain", None) or (lambda row: list(module.margins(row)))
-by_position = getattr(module, "predict_values", None)  # older modules have none
 several = iter(module.predict_many(rows))
 answers = []
 for row in rows:
@@ -36,25 +35,24 @@ for row in rows:
     other = next(several, None)
     if other is None:
         break  # too few answers
-    others = [other]
-    said = explain(row)
-    agree = True
-    if isinstance(said, str):
-        said = said.partition(":")[0]  # the rule; the rest may be long
-    if by_position:
-        values = [row[name] for name in module.FEATURES]
-        others.append(by_position(*values))
-        agree = type(said) is list or by_position(*values, rule=True) == said
-    for other in others:
-        agree = agree and type(other) is type(answer) and other == answer
+    by_position, reason = module.decide(*[row[name] for name in module.FEATURES])
+    if is_forest:
+        said, margins = module.margin(row), reason
+        said = list(said.values()) if isinstance(said, dict) else [said]
+        agree = said == (list(margins) if isinstance(margins, tuple) else [margins])
+    else:
+        said = module.explain(row).partition(":")[0]  # the rest may be long
+        agree = said == reason
+    for each in (other, by_position):
+        agree = agree and type(each) is type(answer) and each == answer
     if not agree:
         raise SystemExit("predict and its other forms disagree on %r" % (row,))
     answers.append([answer, list(predict_proba(row).values()), said])
 forms = {
     "predict": module.predict,
-    "predict_values": lambda row: by_position(*[row[n] for n in module.FEATURES]),
+    "decide": lambda row: module.decide(*[row[n] for n in module.FEATURES]),
 }
-for name in module.FEATURES if by_position else ():
+for name in module.FEATURES:
     row = dict(rows[0], **{name: []})
     for told, form in forms.items():
         try:

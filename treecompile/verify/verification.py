@@ -200,7 +200,7 @@ def _compared(
         if said and not is_of_now:
             refused = f"it was written by treecompile {said.version}: emit it again"
         elif fresh and not is_foreign:
-            pairs = zip_longest(text.splitlines(), fresh.splitlines())
+            pairs = zip_longest(text.split("\n"), fresh.split("\n"))
             differ = (n for n, (a, b) in enumerate(pairs, start=1) if a != b)
             refused = f"line {next(differ, 1)} is not what the model gives"
     return fresh, Report(

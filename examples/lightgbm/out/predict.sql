@@ -1,4 +1,5 @@
-/* treecompile 0.1.0, sql, dialect duckdb, model 39d2e6381f67172b7b391bc8d6813c9a466fb185dd0f51c8432b9ef0af888fb2 */
+/* treecompile 0.1.0, sql, dialect duckdb, model 39d2e6381f67172b7b391bc8d6813c9a466fb185dd0f51c8432b9ef0af888fb2
+   species VARCHAR, bill_length_mm DOUBLE, bill_depth_mm DOUBLE, flipper_length_mm DOUBLE, body_mass_g DOUBLE */
 CASE WHEN (0.0e0
   + CASE /* tree 1 */
       WHEN (CAST(body_mass_g AS DOUBLE) > 3712.5000000000005e0 AND CAST(body_mass_g AS DOUBLE) <> 'NaN') THEN

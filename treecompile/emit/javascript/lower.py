@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from treecompile.emit.explanations import conclusions, identity, sentences
+from treecompile.emit.explanations import Explanations
 from treecompile.emit.guards import FunctionText
 from treecompile.emit.javascript.decision import (
     DecisionScript,
@@ -70,18 +70,18 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
     program, body = source.program, source.program.body
     used = [body.features[index] for index in required_features(body)]
     converters = set(map(converter, used))
-    figures = words.evidence_by_id(program)
-    code = DecisionScript(body, figures)
+    explanations = Explanations(program)
+    code = DecisionScript(body, explanations.support)
     decided = outcomes(body)
     decision, *others = code.functions()
-    said = sentences(program, decided)
+    said = explanations.sentences
     types = {f.name: javascript_string(TYPE_NAMES.of(f.type)) for f in used}
     module = JavaScriptModule(
         head=_head(source, len(decided)),
         exports=block("export {", _exported(body), "};"),
         model=block(
             "const MODEL = Object.freeze({",
-            (f"{k}: {literal(v)}" for k, v in identity(source, len(decided)).items()),
+            (f"{k}: {literal(v)}" for k, v in _identity(source, len(decided)).items()),
             "});",
         ),
         features=_map("FEATURES", types),
@@ -99,8 +99,8 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         is_reading=bool(used),
         probabilities=_probabilities(decided),
         sentences=[f"  {key(i)}: {javascript_string(s)}," for i, s in said.items()],
-        steps=[] if said else _steps(program),
-        ends=[] if said else _ends(program, decided, figures),
+        steps=[] if said else _steps(explanations),
+        ends=[] if said else _ends(explanations),
     )
     return Lowered(module)
 
@@ -108,7 +108,7 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
 def decision_script(source: CompilerInput) -> str:
     """Return the decision without the frame of a module, to be embedded in a page."""
     target = replace(read_target("javascript"), template="decision.js.jinja")
-    return render(target, lower(source, EmitOptions()).strings)
+    return render(target, lower(source, EmitOptions()))
 
 
 def _exported(body: ir.Body) -> list[str]:
@@ -173,21 +173,34 @@ def _probabilities(decided: Mapping[int, ir.Rule]) -> list[str]:
     return lines
 
 
-def _steps(program: ir.Program) -> list[str]:
+def _steps(explanations: Explanations) -> list[str]:
     """Write each node's parent and the test between, as `explain` needs them."""
     lines = []
-    for parent, test in words.tests_above(program.body):
+    for parent, test in explanations.steps:
         items = (str(parent), javascript_string(test))
         lines.append("\n".join(block("  [", items, "],", 2)))
     return lines
 
 
-def _ends(
-    program: ir.Program, decided: Mapping[int, ir.Rule], figures: Mapping[str, str]
-) -> list[str]:
+def _ends(explanations: Explanations) -> list[str]:
     """Write the leaf of each rule, and what the rule says."""
     lines = []
-    for rule, (position, said) in conclusions(program, decided).items():
+    for rule, (position, said) in explanations.ends.items():
         items = (str(position), javascript_string(said))
         lines += block(f"  {key(rule)}: [", items, "],", 2)
     return lines
+
+
+def _identity(source: CompilerInput, rules: int) -> dict[str, str | int]:
+    """Return the entries of the constant MODEL."""
+    program = source.program
+    known: dict[str, str | int] = {
+        "name": program.target,
+        "algorithm": program.algorithm,
+        "version": source.version,
+        "sha256": source.sha256,
+        "rules": rules,
+    }
+    if program.training is not None:
+        known["rows"] = program.training.rows
+    return known

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from treecompile.emit.sql.dialect import Dialect
-from treecompile.emit.sql.forms import answer_type
+from treecompile.emit.sql.outputs import answer_type
 from treecompile.model.errors import TargetError
 from treecompile.model.ir import AnyBody
 from treecompile.model.semantics import required_features
@@ -31,21 +31,17 @@ def check_values(body: AnyBody, dialect: Dialect) -> None:
         )
 
 
-def size_warnings(lines: Iterable[str], leaves: int, dialect: Dialect) -> Iterator[str]:
+def size_warnings(text: str, leaves: int, dialect: Dialect) -> Iterator[str]:
     """Yield warnings about a large text; raise if the database cannot run it."""
     limits = dialect.limits
     if 0 < limits.slow_leaves <= leaves:
         yield f"{dialect.name} is slow to read an expression of {leaves} leaves"
-    size = size_of(lines)
+    size = len(text.encode())
     if 0 < limits.text < size:
         said = f"the SQL has {size:,} bytes, but {dialect.name} allows {limits.text:,}"
         if not limits.beyond:
             raise TargetError(f"{said}: learn a smaller tree, or prune it more")
         yield f"{said}: {limits.beyond}"
-
-
-def size_of(lines: Iterable[str]) -> int:
-    return sum(len(line.encode()) + 1 for line in lines)
 
 
 def console_warnings(columns: Iterable[str], dialect: Dialect) -> Iterator[str]:

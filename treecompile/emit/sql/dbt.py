@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import inf
 
+from treecompile.emit.lowering import Lowered
+from treecompile.emit.targets import read_target
+from treecompile.emit.templates import render
 from treecompile.model.errors import OptionError
 
 # What dbt would read as a template, and the line ends that it would change to \n. A
@@ -43,36 +46,39 @@ def reference(table: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a dbt model."""
+class Described:
+    """A column of a dbt model, its texts as YAML."""
 
     name: str
     description: str
-    quote: bool = False  # whether it must be quoted
-    values: Sequence[str] = ()  # all that it can have, as SQL literals; (): any
+    quote: bool  # whether it must be quoted
+    values: Sequence[str]  # all that it can have, as SQL literals; (): any
 
 
-def properties(name: str, description: str, columns: Iterable[Column]) -> str:
-    """Return the YAML beside a dbt model: its columns, and tests of them.
+@dataclass(frozen=True, slots=True)
+class Properties:
+    """The variables of properties.yml.jinja."""
 
-    Values are SQL literals, because dbt copies them into its SQL unchanged.
-    """
-    lines = ["version: 2", "", "models:", f"  - name: {scalar(name)}"]
-    lines += [f"    description: {scalar(escaped(description))}", "    columns:"]
-    for column in columns:
-        lines.append(f"      - name: {scalar(column.name)}")
-        lines.append(f"        description: {scalar(escaped(column.description))}")
-        lines += ["        quote: true"] * column.quote
-        lines += ["        data_tests:", "          - not_null"]
-        if column.values:
-            values = ", ".join(scalar(escaped(value)) for value in column.values)
-            lines += [
-                "          - accepted_values:",
-                "              arguments:",
-                f"                values: [{values}]",
-                "                quote: false",
-            ]
-    return "".join(f"{line}\n" for line in lines)
+    name: str
+    description: str
+    columns: Sequence[Described]
+
+
+def column(
+    name: str, description: str, quote: bool = False, values: Sequence[str] = ()
+) -> Described:
+    """Declare a column. dbt copies its values into SQL: they are SQL literals."""
+    written = [scalar(escaped(value)) for value in values]
+    return Described(scalar(name), scalar(escaped(description)), quote, written)
+
+
+def properties(
+    name: str, description: str, columns: Sequence[Described], templates: str = ""
+) -> str:
+    """Return the YAML beside a dbt model: its columns, and tests of them."""
+    target = replace(read_target("sql"), template="properties.yml.jinja")
+    made = Properties(scalar(name), scalar(escaped(description)), columns)
+    return render(target, Lowered(made), templates)
 
 
 def scalar(text: str) -> str:

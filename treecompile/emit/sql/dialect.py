@@ -1,18 +1,18 @@
 """A SQL dialect: how one database spells and limits things, read from its TOML file.
 
-The fields below are all the keys that a dialect file may have. A misspelt key is an
-error.
+The fields below are all the keys that a dialect file may have, besides `base`, which
+names the built-in dialect that it changes. A misspelt key is an error.
 """
 
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources.abc import Traversable
 from pathlib import Path
+from typing import Any
 
 from treecompile.emit import targets
 from treecompile.emit.literals import DOUBLES, PLAIN, STRINGS
@@ -27,30 +27,14 @@ from treecompile.emit.toml import (
 )
 from treecompile.model.errors import TargetError
 
-LONGEST_PATTERN = 200
-# What a regular expression has besides characters: escapes, sets, flags, groups and
-# repetitions.
-PARTS = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\(\?[a-z]+\)|(?P<group>\(\??)|(?P<again>[*+?{])",
-    re.DOTALL,
-)
+BASE = "base"
 
 
 def barred_problem(pattern: str) -> str:
-    """Say why a regular expression is refused; "" if it is right and always fast.
-
-    Only repetitions, and choices in several groups, can take exponential time.
-    """
-    if len(pattern) > LONGEST_PATTERN:
-        return f"longer than {LONGEST_PATTERN} characters"
-    parts = [match.lastgroup for match in PARTS.finditer(pattern)]
-    if "again" in parts or parts.count("group") > 1:
-        return "no repetition and at most one group is allowed"
+    """Say why a text is no regular expression; "" if it is one."""
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            re.compile(pattern)
-    except (re.error, OverflowError, RecursionError, Warning) as error:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
         return f"not a regular expression: {one_line(error)}"
     return ""
 
@@ -73,11 +57,11 @@ class DialectNames:
     underscore: bool = True  # whether an unquoted name may begin with one
     # Words that are no names without quotes: "all and any as ..."; "": quote all names.
     reserved: str = ""
-    empty: bool  # true if a name may be empty
+    empty: bool = False  # true if a name may be empty
     longest: int = 0  # maximum length of a name: 63; 0 for no practical limit
     # The unit of `longest`.
     counted_in: str = checked("bytes", choices=("bytes", "characters"))
-    # Regular expression for what no name may contain, without repetitions: '[@."]'
+    # Regular expression for what no name may contain: '[@."]'
     barred: str = checked("", problem=barred_problem)
     backslash: bool = False  # true if a backslash in a name is doubled
     replaced: str = ""  # a character that the usual console replaces in names: &
@@ -95,8 +79,8 @@ class DialectLiterals:
     # A threshold as a double, where the column then needs no cast: CAST({} AS REAL).
     # Not used from 2^53 on: there, integers are not compared as their doubles are.
     typed: Phrase = phrase("{}", "")
-    false: str  # FALSE, 0
-    true: str  # TRUE, 1
+    false: str = "FALSE"  # or 0
+    true: str = "TRUE"
     # Appended to text literals, as `columns.text` appends it to the column, so that
     # trailing blanks count: "."
     stop: str = ""
@@ -166,36 +150,32 @@ class TextTypes:
     loose: Sequence[str] = ()  # types that equate some different texts
 
 
+@dataclass(frozen=True, slots=True)
+class Casts(targets.ByType[Phrase]):
+    """A column as exactly the type that comparisons need: CAST({} AS DOUBLE)."""
+
+    number: Phrase = phrase("{}")
+    text: Phrase = phrase("{}")
+    integer: Phrase = phrase("{}", "{}")
+    boolean: Phrase = phrase("{}", "{}")
+
+
 COLUMN = "{x} {column} {value}"
 
 
 @dataclass(frozen=True, slots=True)
 class DialectConditions:
-    """How conditions are written: `{column}`, `{x}` (the column cast), `{value}`.
+    """How tests of numbers are written: `{column}`, `{x}` (the column cast), `{value}`.
 
-    The first six differ between databases because their treatment of NaN does.
+    The defaults are for numbers that are never NaN: databases differ in comparing it.
     """
 
-    at_most: Phrase = phrase(COLUMN)
-    at_most_or_missing: Phrase = phrase(COLUMN)
-    above: Phrase = phrase(COLUMN)
-    above_or_missing: Phrase = phrase(COLUMN)
-    number_missing: Phrase = phrase(COLUMN)
-    number_known: Phrase = phrase(COLUMN)
-    equal: Phrase = phrase(COLUMN, "{x} = {value}")
-    equal_or_missing: Phrase = phrase(COLUMN, "({x} = {value} OR {column} IS NULL)")
-    unequal: Phrase = phrase(COLUMN, "{x} <> {value}")
-    unequal_or_missing: Phrase = phrase(COLUMN, "({x} <> {value} OR {column} IS NULL)")
-    within: Phrase = phrase(COLUMN, "{x} IN ({value})")
-    within_or_missing: Phrase = phrase(COLUMN, "({x} IN ({value}) OR {column} IS NULL)")
-    without: Phrase = phrase(COLUMN, "{x} NOT IN ({value})")
-    without_or_missing: Phrase = phrase(
-        COLUMN, "({x} NOT IN ({value}) OR {column} IS NULL)"
-    )
-    missing: Phrase = phrase(COLUMN, "{column} IS NULL")
-    known: Phrase = phrase(COLUMN, "{column} IS NOT NULL")
-    always: Phrase = phrase("", "1 = 1")
-    never: Phrase = phrase("", "1 = 0")
+    at_most: Phrase = phrase(COLUMN, "{x} <= {value}")
+    at_most_or_missing: Phrase = phrase(COLUMN, "({x} <= {value} OR {column} IS NULL)")
+    above: Phrase = phrase(COLUMN, "{x} > {value}")
+    above_or_missing: Phrase = phrase(COLUMN, "({x} > {value} OR {column} IS NULL)")
+    number_missing: Phrase = phrase(COLUMN, "{column} IS NULL")
+    number_known: Phrase = phrase(COLUMN, "{column} IS NOT NULL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,16 +214,15 @@ class Learning:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
     name: str = checked(problem=on_one_line)  # as people write it: PostgreSQL
-    engine: str  # the engine that `verify` runs: postgres; "" if there is none
+    engine: str = ""  # the engine that `verify` runs: postgres; "" if there is none
     names: DialectNames
     literals: DialectLiterals
     limits: DialectLimits
     types: targets.ByType[str]  # the type that a column must have: DOUBLE
-    number_types: NumberTypes
-    text_types: TextTypes
-    # The column as exactly that type: CAST({} AS DOUBLE)
-    columns: targets.ByType[Phrase] = phrase("{}")
-    conditions: DialectConditions
+    number_types: NumberTypes = NumberTypes()
+    text_types: TextTypes = TextTypes()
+    columns: Casts
+    conditions: DialectConditions = DialectConditions()
     values: Values = Values()
     # All columns of `{table}`, before others: {table}.*
     everything: Phrase = phrase("{table}", "*")
@@ -258,8 +237,7 @@ class Dialect:
 
 def dialect_names() -> list[str]:
     """Return the built-in dialects, in alphabetical order."""
-    folder = targets.templates_folder() / "sql" / "dialects"
-    return sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir())
+    return sorted(entry.name.removesuffix(".toml") for entry in _folder().iterdir())
 
 
 def read_dialect(name: str) -> Dialect:
@@ -269,20 +247,40 @@ def read_dialect(name: str) -> Dialect:
 
 @cache
 def _built_in(name: str) -> Dialect:
+    return _read_dialect(_built_in_file(name))
+
+
+def _built_in_file(name: str) -> Traversable:
     known = dialect_names()
     if name not in known:
         called = {_plain(_built_in(each).name): each for each in known}
         near = targets.nearest(called.get(_plain(name), name), known)
         raise TargetError(f"unknown SQL dialect {name!r}{near}")
-    return _read_dialect(
-        targets.templates_folder() / "sql" / "dialects" / f"{name}.toml"
-    )
+    return _folder() / f"{name}.toml"
+
+
+def _folder() -> Traversable:
+    return targets.templates_folder() / "sql" / "dialects"
 
 
 def _read_dialect(path: Traversable) -> Dialect:
-    # The key stands in a comment of the artefact, which it must not end.
-    own = re.sub(r"[^\w.-]", "_", path.name.removesuffix(".toml"))
-    return build(Dialect, read_table(path), path.name, key=own)
+    key = re.sub(r"[^\w.-]", "_", path.name.removesuffix(".toml"))
+    return build(Dialect, _table(path), path.name, key=key)
+
+
+def _table(path: Traversable) -> dict[str, Any]:
+    """Read a file, with the keys of its base that it does not have itself."""
+    table = read_table(path)
+    if BASE not in table:
+        return table
+    base = table.pop(BASE)
+    if not isinstance(base, str):
+        raise TargetError(f"{path.name}: {BASE!r} is not text: name a dialect")
+    made = _table(_built_in_file(base))
+    for key, value in table.items():
+        own, inherited = isinstance(value, dict), made.get(key)
+        made[key] = {**inherited, **value} if own and inherited else value
+    return made
 
 
 def _plain(name: str) -> str:

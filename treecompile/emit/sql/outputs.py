@@ -1,21 +1,25 @@
-"""Defines the outputs of SQL, such as label and rule, and declares them in a file."""
+"""Defines the outputs of SQL, such as label and rule, and the forms that hold them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from treecompile.emit.header import written
 from treecompile.emit.lowering import CompilerInput, ForestInput
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.sql import dbt
 from treecompile.emit.sql.dialect import Dialect
-from treecompile.emit.sql.forms import DBT, WITH_TABLE
-from treecompile.emit.sql.text import Quoting
+from treecompile.emit.sql.text import Quoting, literal
 from treecompile.model import words
 from treecompile.model.errors import OptionError, TargetError
-from treecompile.model.ir import AnyBody, AnyProgram, Forest, Label, Link
+from treecompile.model.ir import AnyBody, AnyProgram, Forest, Label, Link, ValueType
+from treecompile.model.semantics import required_features, type_of_labels
 
+FORMS = ("expression", "select", "view", "dbt")
+EXPRESSION, SELECT, VIEW, DBT = FORMS
+WITH_TABLE = (SELECT, VIEW, DBT)
 OUTPUTS = {  # and their columns
     "label": "prediction",
     "probability": "probability",
@@ -30,6 +34,12 @@ class Asked:
 
     output: str  # "label", "probability", "margin" or "rule"
     label: int | None = None  # whose probability or margin; None: the predicted label's
+
+
+def check_form(options: EmitOptions) -> None:
+    check_choice("form", options.form, FORMS)
+    if options.form in WITH_TABLE and not options.table:
+        raise OptionError(f"form={options.form} needs a table to read: add table=NAME")
 
 
 def asked_outputs(body: AnyBody, options: EmitOptions) -> list[Asked]:
@@ -85,6 +95,15 @@ def position_of(labels: Sequence[Label], text: str) -> int:
     return texts.index(text)
 
 
+def answer_type(body: AnyBody, output: str) -> ValueType:
+    """Return the type of the values of an output."""
+    if output == "rule":
+        return ValueType.STR
+    if output in ("probability", "margin") or not body.labels:
+        return ValueType.FLOAT
+    return type_of_labels(body.labels)
+
+
 def taken_names(
     program: AnyProgram, dialect: Dialect, asked: Sequence[Asked], options: EmitOptions
 ) -> Iterator[str]:
@@ -112,14 +131,54 @@ def taken_names(
             )
 
 
-def header(source: CompilerInput | ForestInput, options: EmitOptions) -> str:
-    """Return the first line, from which `verify` can emit the artefact again.
+HARMLESS = " .,()_-"  # besides letters and digits, in any comment
+WIDEST = 112  # characters in a line of column types
+MOST_LINES = 4  # of them
 
-    It has no semicolon: some consoles end a statement there, even in a comment.
+
+def comment(
+    source: CompilerInput | ForestInput, dialect: Dialect, options: EmitOptions
+) -> list[str]:
+    """Return the first comment: how to write the artefact again, and its column types.
+
+    No character in it ends the comment, or a statement: some consoles end one at a
+    semicolon, even in a comment.
     """
     if not options.comments:
-        return ""
-    return written(source.sha256, source.target.name, options)
+        return []
+    body, typed = source.program.body, []
+    for index in required_features(body):
+        feature = body.features[index]
+        name = options.columns.get(feature.name, feature.name)
+        typed.append(_harmless(f"{name} {dialect.types.of(feature.type)}"))
+    return [written(source.sha256, source.target.name, options), *_wrapped(typed)]
+
+
+def _harmless(text: str) -> str:
+    """Return a text with its punctuation percent-encoded; a long one is cut off."""
+
+    def shown(character: str) -> str:
+        is_plain = character.isprintable() and not character.isascii()
+        if is_plain or character.isalnum() or character in HARMLESS:
+            return character
+        return quote(character, safe="", errors="surrogatepass")
+
+    made = "".join(map(shown, text))
+    return made if len(made) <= WIDEST else f"{made[: WIDEST - 3]}..."
+
+
+def _wrapped(texts: Sequence[str]) -> Iterator[str]:
+    """Yield lines of texts with commas; the last line says how many are left out."""
+    lines: list[list[str]] = [[]]
+    for text in texts:
+        if lines[-1] and len(", ".join([*lines[-1], text])) > WIDEST:
+            lines.append([])
+        lines[-1].append(text)
+    if lines[MOST_LINES:]:
+        shown = lines[: MOST_LINES - 1]
+        lines = [*shown, [f"and {len(texts) - sum(map(len, shown))} more"]]
+    for line in lines:
+        yield ", ".join(line) + "," * (line is not lines[-1])
 
 
 DESCRIBED = {
@@ -130,20 +189,18 @@ DESCRIBED = {
 }
 
 
-def properties(
-    program: AnyProgram, dialect: Dialect, labels: Sequence[str], options: EmitOptions
-) -> str:
-    """Return the YAML beside a dbt model, or ""; the labels are SQL literals."""
+def properties(program: AnyProgram, dialect: Dialect, options: EmitOptions) -> str:
+    """Return the YAML beside a dbt model, or ""."""
     if options.form != DBT:
         return ""
     quoting, columns = Quoting(dialect, bare=True), []
     label = options.label or "the predicted label"
     for asked in asked_outputs(program.body, options):
-        name = OUTPUTS[asked.output]
-        said = DESCRIBED[asked.output]
+        name, said = OUTPUTS[asked.output], DESCRIBED[asked.output]
         said = said.replace("{label}", label).replace("{target}", program.target)
-        values = labels if asked.output == "label" else ()
-        is_quoted = not quoting.is_bare(name)
-        columns.append(dbt.Column(name, said, is_quoted, values))
+        is_label = asked.output == "label"
+        values = [literal(v, dialect) for v in program.body.labels if is_label]
+        columns.append(dbt.column(name, said, not quoting.is_bare(name), values))
     described = f"Predictions of {program.target}, written by treecompile"
-    return dbt.properties(options.name or "predictions", described, columns)
+    name = options.name or "predictions"
+    return dbt.properties(name, described, columns, options.templates)

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
 from treecompile.emit.literals import DOUBLES, STRINGS, plain_number, sql_integer
 from treecompile.emit.lower import ArmTest, lowered_test
 from treecompile.emit.phrases import Phrase
-from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.dialect import Dialect, DialectConditions
 from treecompile.model import ir
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.semantics import (
@@ -177,17 +177,8 @@ def compared(value: ir.Label, dialect: Dialect) -> str:
 # ---------------------------------------------------------------- conditions
 
 
-TYPED_FORMS = {  # the tests of a number that is never NaN
-    name: Phrase(text, ("x", "value"))
-    for name, text in {
-        "at_most": "{x} <= {value}",
-        "at_most_or_missing": "({x} <= {value} OR {x} IS NULL)",
-        "above": "{x} > {value}",
-        "above_or_missing": "({x} > {value} OR {x} IS NULL)",
-        "number_missing": "{x} IS NULL",
-        "number_known": "{x} IS NOT NULL",
-    }.items()
-}
+NEVER_NAN = DialectConditions()
+CONSTANT = {"always": "1 = 1", "never": "1 = 0"}
 
 
 class ConditionWriter:
@@ -219,64 +210,47 @@ class ConditionWriter:
         sets = sum(isinstance(value, tuple) and len(value) > 1 for value in values)
         self.singly = 0 < limits.many_sets < sets
 
-    def double(self, value: float) -> str:
-        """Return a number as a double."""
-        return self.number.fill(DOUBLES[self.dialect.literals.double](value))
-
-    def threshold(self, value: float, typed: Phrase | None = None) -> str:
-        """Write a number to compare with a double or, as `typed`, with any number."""
-        text = threshold_text(value, self.dialect)
-        return self.number.fill(typed.fill(text) if typed else text)
-
     def condition(self, when: ir.Condition) -> str:
         """Write a condition of a rule."""
         return self.text(lowered_test(when, self.features[when.feature]))
 
     def _text(self, test: ArmTest) -> str:
         """Write a test; it is simpler if its value is known not to be missing."""
-        form, forms = test.form, self.dialect.conditions
+        column, x = self.columns[test.feature], self.typed[test.feature]
+        if test.form in CONSTANT:
+            return CONSTANT[test.form]
         if self.features[test.feature].kind is ir.Kind.NUMERIC:
-            return self._number(test)
-        values = [compared(category, self.dialect) for category in test.values]
-        most = self.dialect.limits.members
-        if len(values) > 1 and (self.singly or 0 < most < len(values)):
-            text = self._in_parts(test, values)
-            column = self.columns[test.feature]
-            is_met = form.endswith("_or_missing")
-            return f"({text} OR {column} IS NULL)" if is_met else text
-        if len(values) == 1:
-            form = form.replace("within", "equal").replace("without", "unequal")
-        return self._filled(getattr(forms, form), test, ", ".join(values))
+            return self._number(test, column, x)
+        if not test.values:
+            return f"{column} IS {'NULL' if test.form == 'missing' else 'NOT NULL'}"
+        text = self._membership(test, x)
+        is_met = test.form.endswith("_or_missing")
+        return f"({text} OR {column} IS NULL)" if is_met else text
 
-    def _number(self, test: ArmTest) -> str:
+    def _number(self, test: ArmTest, column: str, x: str) -> str:
         """Write the test of a number."""
-        form, forms = test.form, self.dialect.conditions
-        typed = self.dialect.literals.typed
+        literals = self.dialect.literals
+        forms = NEVER_NAN if test.known and test.values else self.dialect.conditions
         if not test.values:  # it compares nothing
-            form = f"number_{form}" if form in ("missing", "known") else form
-            return self._filled(getattr(forms, form), test, "")
+            form: Phrase = getattr(forms, f"number_{test.form}")
+            return form.fill(x=x, column=column, value="")
         (cut,) = test.values
         assert isinstance(cut, float)
-        phrase = TYPED_FORMS[form] if test.known else getattr(forms, form)
-        if typed and abs(cut) < WHOLE:
-            column = self.columns[test.feature]
-            value = self.threshold(cut, typed)
-            return str(phrase.fill(x=column, column=column, value=value))
-        return self._filled(phrase, test, self.threshold(cut))
+        form, text = getattr(forms, test.form), threshold_text(cut, self.dialect)
+        if literals.typed and abs(cut) < WHOLE:
+            x, text = column, literals.typed.fill(text)
+        return form.fill(x=x, column=column, value=self.number.fill(text))
 
-    def _filled(self, form: Phrase, test: ArmTest, value: str) -> str:
-        column = self.columns[test.feature]
-        return form.fill(x=self.typed[test.feature], column=column, value=value)
-
-    def _in_parts(self, test: ArmTest, values: Sequence[str]) -> str:
-        """Write a long set as several shorter ones: (x IN ('a', 'b') OR x IN ('c'))."""
-        forms, inside = self.dialect.conditions, test.form.startswith("within")
-        if self.singly:
-            form, parts = (forms.equal if inside else forms.unequal), values
+    def _membership(self, test: ArmTest, x: str) -> str:
+        """Write a set; a long one as several: (x IN ('a', 'b') OR x IN ('c'))."""
+        inside = test.form.startswith("within")
+        values = [compared(category, self.dialect) for category in test.values]
+        if len(values) == 1 or self.singly:
+            parts = [f"{x} {'=' if inside else '<>'} {value}" for value in values]
         else:
-            size = self.dialect.limits.members
-            starts = range(0, len(values), size)
-            parts = [", ".join(values[n : n + size]) for n in starts]
-            form = forms.within if inside else forms.without
-        tests = [self._filled(form, test, part) for part in parts]
-        return f"({(' OR ' if inside else ' AND ').join(tests)})"
+            most = self.dialect.limits.members or len(values)
+            starts = range(0, len(values), most)
+            sets = [", ".join(values[start : start + most]) for start in starts]
+            parts = [f"{x} {'IN' if inside else 'NOT IN'} ({each})" for each in sets]
+        text = (" OR " if inside else " AND ").join(parts)
+        return f"({text})" if parts[1:] else text

@@ -1,1 +1,0 @@
-"""Lowers a program to a standalone Python module."""
