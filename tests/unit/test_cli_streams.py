@@ -147,7 +147,7 @@ def test_want_of_resources_is_not_our_error(
     def fail(*arguments: object) -> None:
         raise error
 
-    monkeypatch.setattr("treecompile.pictures.draw.draw", fail)
+    monkeypatch.setattr("treecompile.emit.svg.draw", fail)
     result = run("show", "model.json", "--svg", "-")
     assert result.exit_code == 2
     assert result.stderr.startswith(said)
@@ -155,7 +155,7 @@ def test_want_of_resources_is_not_our_error(
 
 def test_an_error_of_our_own_is_told_apart(folder: Path) -> None:
     script = (
-        "import treecompile.pictures.draw as draw\n"
+        "import treecompile.emit.svg as draw\n"
         "draw.draw = lambda *_: {}['key']\n"
         "from treecompile.__main__ import run\n"
         "run()\n"

@@ -231,6 +231,57 @@ def test_the_oldest_python_gives_the_same_answers(
         assert verify(program, emit(program, "python").text).passed
 
 
+# ---------------------------------------------------------------- verified
+
+# Added to a module: its other functions as they were, and another `decide`.
+SEPARATE = """
+_decide = decide
+def predict(row):
+    return _decide(*[row[name] for name in FEATURES])[0]
+"""
+
+
+@pytest.mark.parametrize(
+    ("added", "said"),
+    [
+        ("def decide(*values): return _decide(*values)", ""),
+        ("del decide", "decide"),
+        (
+            "def decide(a, b, *others): return _decide(b, a, *others)",
+            "expected a number",
+        ),
+        (
+            "def decide(a, b, c, d, e): return _decide(a, e, c, d, b)",
+            "predict and its other forms disagree on",
+        ),
+        (
+            "def decide(a, *v): return _decide(a or 0.0, *v)",
+            "decide does not refuse [] as the value of 'number'",
+        ),
+        (
+            "def decide(*v): return _decide(*v[:-1], v[-1] or None)",
+            "decide does not refuse [] as the value of 'grade'",
+        ),
+        (
+            "_rules = RULES\n"
+            "def explain(row): return _rules[_decide(*row.values())[1]]\n"
+            "def decide(*v): return _decide(*v)[0], 'R1'",
+            "predict and its other forms disagree on",
+        ),
+        (
+            "def predict(row): return _decide(*[row[n] or None if n == 'grade' else"
+            " row[n] for n in FEATURES])[0]",
+            "predict does not refuse [] as the value of 'grade'",
+        ),
+    ],
+)
+def test_values_by_position_are_tried_too(added: str, said: str) -> None:
+    program = every_type()
+    report = verify(program, emit(program, "python").text + SEPARATE + added)
+    assert said in report.refused
+    assert report.passed == (not said)
+
+
 # ---------------------------------------------------------------- text
 
 

@@ -44,6 +44,7 @@ from treecompile.model.ir import (
     ValueType,
 )
 
+X = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
 CASES = Path(__file__).parents[1] / "golden" / "sql"
 EVIL = "*/ ; & {{ x }}\n--"
 
@@ -161,6 +162,8 @@ def test_a_header_has_at_most_five_lines() -> None:
     assert lines[1].endswith("xxx...,")
     assert lines[2].startswith("   column number 0 REAL, column number 1 REAL,")
     assert re.fullmatch(r"   and \d\d more", lines[4])
+    leaf = chain((X,), (), ("low",))
+    assert re.search(r"model [0-9a-f]{64} \*/\n'low'", emit(leaf, "sql").text)
     plain = emit(one_split(0.5), "sql", EmitOptions(comments=False)).text
     assert plain.startswith("CASE\n  WHEN")
 

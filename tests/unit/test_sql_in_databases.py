@@ -16,7 +16,7 @@ from tests.support.random_models import random_program
 from tests.support.samples import NUMBER, balanced, chain, every_type, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
-from treecompile.model.errors import TargetError
+from treecompile.model.errors import EngineError, TargetError
 from treecompile.model.ir import (
     Condition,
     Feature,
@@ -249,6 +249,14 @@ def test_a_table_may_be_called_like_a_stage(table: str) -> None:
     options = EmitOptions(dialect="duckdb", form="select", table=table)
     text = emit(program, "sql", options).text
     assert verify(program, text, budget=100).passed
+
+
+def test_what_cannot_run_here_is_judged_by_its_text() -> None:
+    text = sql(stump(0.5), "snowflake")
+    report = verify(stump(0.5), text)
+    assert (report.passed, report.as_emitted, report.rows) == (True, True, 0)
+    with pytest.raises(EngineError, match="^Snowflake cannot be run here"):
+        verify(stump(0.5), text, "snowflake")
 
 
 @pytest.mark.parametrize("declared", ["AGE", "age", '"Age"', "[Age]"])

@@ -23,17 +23,18 @@ class Explanations:
     def __init__(self, program: ir.Program) -> None:
         self.program = program
         self.rules = outcomes(program.body)
+        self.counts = words.counts_by_id(program)
         self.support = words.evidence_by_id(program)  # {"R1": "4 of 4 cases"}
 
     @cached_property
     def sentences(self) -> Mapping[str, str]:
         """The sentence of each rule, by its id; empty if there are too many."""
-        body, counts = self.program.body, words.counts_by_id(self.program)
+        body = self.program.body
         if isinstance(body, ir.Tree) and len(self.rules) > SENTENCES:
             return {}
         found = apply_rule_passes(extract(body))
         said = {
-            rule.id: words.sentence(rule, found.features, counts[rule.id])
+            rule.id: words.sentence(rule, found.features, self.counts[rule.id])
             for rule in (*found.rules, found.default)
         }
         return {r.id: said[r.id] for r in self.rules.values() if r.id in said}
@@ -46,8 +47,7 @@ class Explanations:
     @cached_property
     def ends(self) -> Mapping[str, tuple[int, str]]:
         """For each rule its leaf, and its conclusion: "yes [4 of 4]"."""
-        counts = words.counts_by_id(self.program)
         return {
-            rule.id: (place, words.conclusion(rule, counts[rule.id]))
+            rule.id: (place, words.conclusion(rule, self.counts[rule.id]))
             for place, rule in self.rules.items()
         }

@@ -2,8 +2,8 @@
 
 The folder's target.toml says how the language writes tests, values and names (see
 `spelling`). The template walks the lines of the decision, and for a forest the trees.
-The variables of a template are the fields of `LanguageText`, and it has the filters
-`literal`, `single` (a number of 32 bits) and `comment` (text that ends no comment).
+The variables of a template are `header` and the fields of `LanguageText`. Its filters
+are `literal`, `single` (a number of 32 bits) and `comment` (text that ends no comment).
 """
 
 from __future__ import annotations

@@ -119,7 +119,7 @@ def boxes_of(
             else:
                 box.hidden = leaves[position]
                 box.foot = f"{box.hidden:,} leaves"
-        box.whole += f", {box.foot}"
+        box.whole += f", {box.foot}{' below are not drawn' if box.hidden else ''}"
         box.test = text.cut(box.test, LONGEST_TEST)
         box.head = text.cut(box.head, LONGEST)
     return boxes

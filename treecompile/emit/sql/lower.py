@@ -7,6 +7,7 @@ data appears only as quoted names and literals.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from treecompile.emit.lower import Rules
@@ -47,14 +48,18 @@ def lower(source: CompilerInput | ForestInput, options: EmitOptions) -> Lowered:
     else:
         said = words.evidence_by_id(program) if options.comments else UNSAID
         stages, answers = {}, expressions(program.body, dialect, columns, options, said)
-    comment = outputs.comment(source, dialect, options)
+    made = replace(
+        statement(answers, stages, dialect, options),
+        has_header=options.comments,
+        types=outputs.column_types(program.body, dialect, options),
+    )
 
     def checked(text: str) -> Iterator[str]:
         yield from size_warnings(text, leaf_count(program.body), dialect)
         yield from console_warnings(columns.values(), dialect)
 
     return Lowered(
-        statement(comment, answers, stages, dialect, options),
+        made,
         warnings=tuple(outputs.taken_names(program, dialect, asked, options)),
         checked=checked,
         beside=outputs.properties(program, dialect, options),
@@ -77,9 +82,7 @@ def expression_texts(
         made = expressions(body, dialect, columns, options)
     target = read_target("sql")
     return {
-        name: render(
-            target, Lowered(SqlText(comment=(), columns=[Column("", each)]))
-        ).rstrip()
+        name: render(target, Lowered(SqlText(columns=[Column("", each)]))).rstrip()
         for name, each in made.items()
     }
 

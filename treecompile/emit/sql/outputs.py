@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from treecompile.emit.header import written
-from treecompile.emit.lowering import CompilerInput, ForestInput
 from treecompile.emit.options import EmitOptions, check_choice
 from treecompile.emit.sql import dbt
 from treecompile.emit.sql.dialect import Dialect
@@ -136,22 +134,18 @@ WIDEST = 112  # characters in a line of column types
 MOST_LINES = 4  # of them
 
 
-def comment(
-    source: CompilerInput | ForestInput, dialect: Dialect, options: EmitOptions
-) -> list[str]:
-    """Return the first comment: how to write the artefact again, and its column types.
+def column_types(body: AnyBody, dialect: Dialect, options: EmitOptions) -> list[str]:
+    """Return lines for the first comment: "age DOUBLE, outlook VARCHAR,".
 
-    No character in it ends the comment, or a statement: some consoles end one at a
+    No character in them ends the comment, or a statement: some consoles end one at a
     semicolon, even in a comment.
     """
-    if not options.comments:
-        return []
-    body, typed = source.program.body, []
+    typed = []
     for index in required_features(body):
         feature = body.features[index]
         name = options.columns.get(feature.name, feature.name)
         typed.append(_harmless(f"{name} {dialect.types.of(feature.type)}"))
-    return [written(source.sha256, source.target.name, options), *_wrapped(typed)]
+    return [*_wrapped(typed)]
 
 
 def _harmless(text: str) -> str:
@@ -177,7 +171,7 @@ def _wrapped(texts: Sequence[str]) -> Iterator[str]:
     if lines[MOST_LINES:]:
         shown = lines[: MOST_LINES - 1]
         lines = [*shown, [f"and {len(texts) - sum(map(len, shown))} more"]]
-    for line in lines:
+    for line in filter(None, lines):
         yield ", ".join(line) + "," * (line is not lines[-1])
 
 

@@ -67,7 +67,8 @@ class Stage:
 class SqlText:
     """The variables of query.sql.jinja."""
 
-    comment: Sequence[str]  # lines of a comment; () for none
+    has_header: bool = False
+    types: Sequence[str] = ()  # lines of the header: "age DOUBLE, outlook VARCHAR"
     columns: Sequence[Column]  # of the answers; one without a name: an expression
     source: str = ""  # "FROM people"; "" for an expression
     star: str = ""  # the columns of the table
@@ -125,7 +126,6 @@ LATERAL_ALIAS = "input_rows"
 
 
 def statement(
-    comment: Sequence[str],
     outputs: Mapping[str, Expression],
     stages: Mapping[str, Mapping[str, Expression]],
     dialect: Dialect,
@@ -135,7 +135,7 @@ def statement(
     quoting = Quoting(dialect, bare=True)
     answers = [Column(quoting.name(name), made) for name, made in outputs.items()]
     if options.form == EXPRESSION:
-        return SqlText(comment=comment, columns=answers)
+        return SqlText(columns=answers)
     table = quoting.path("table", options.table)
     alias, view = "", ""
     if options.form == DBT:
@@ -159,7 +159,6 @@ def statement(
         helpers = ", ".join(column for each in stages.values() for column in each)
         star = dialect.steps.without.fill(helpers)
     return SqlText(
-        comment=comment,
         columns=answers,
         source=source,
         star=star,
