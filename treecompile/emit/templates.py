@@ -100,7 +100,7 @@ def _rendered(
     name: str, templates: Environment, strings: DataclassInstance, header: str
 ) -> str:
     variables = {each.name: getattr(strings, each.name) for each in fields(strings)}
-    variables.setdefault("header", header)  # SQL may be written without comments
+    variables["header"] = header
     try:
         text = templates.get_template(name).render(variables)
     except TargetError:
