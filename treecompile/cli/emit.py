@@ -70,11 +70,13 @@ def emit(
     from treecompile.model.files import write_texts
 
     path = None if out in STANDARD_OUTPUT else Path(str(out))
+    if path is None or not path.is_dir():
+        check_output(path, force=force)
     chosen = emit_options(target, given(options))
     described = read_target(target)
-    names = [described.file, *described.beside] if described.file else []
-    for each in [path / name for name in names] if path and names else [path]:
-        check_output(each, force=force)
+    if path is not None and described.file:  # of a language, a folder
+        for name in (described.file, *described.beside):
+            check_output(path / name, force=force)
     beside = _beside(path) if path and chosen.form == "dbt" else None
     if beside is not None:
         check_output(beside, force=force)
@@ -180,24 +182,12 @@ def verify(
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, read_model
     from treecompile.model.files import read_text
-    from treecompile.rules.language.document import MARKDOWN
-    from treecompile.verify.document import edited
     from treecompile.verify.verification import verify_supervised
 
     program = read_model(model)
     text = read_text(artefact, OptionError, most=MOST_ARTEFACT)
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
-    if Path(artefact).suffix.lower() in MARKDOWN:
-        line = edited(program, text)
-        if as_json:
-            found = {"artefact": artefact, "passed": not line, "edited": line or None}
-            json_reports.write(found)
-        elif line:
-            Terminal(False).tell(f"NOT verified: {artefact}, {line}")
-        else:
-            Terminal(quiet).tell(f"verified {artefact}: as emitted")
-        raise SystemExit(1 if line else 0)
     report = verify_supervised(
         program, text, budget=budget, seed=seed, timeout=timeout, **given(options)
     )
