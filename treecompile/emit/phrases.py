@@ -20,11 +20,10 @@ class Phrase:
     The place `{}`, declared as "", is for phrases with only one.
     """
 
-    __slots__ = ("_pattern", "places", "text")
+    __slots__ = ("_pattern", "text")
 
     def __init__(self, text: str, names: Collection[str]) -> None:
         self.text = text
-        self.places: list[str] = []  # in their order, with repetitions
         # A pattern for the operator %, which fills all places in one pass.
         parts = []
         for match in TOKEN.finditer(text):
@@ -38,7 +37,6 @@ class Phrase:
             if name not in names:
                 raise ValueError(f"no place {{{name}}} here: {_choice(names)}")
             parts.append(f"%({name})s")
-            self.places.append(name)
         self._pattern = "".join(parts)
 
     def fill(self, only: object = "", /, **given: object) -> str:

@@ -55,18 +55,11 @@ def _checked(
     return value
 
 
-def phrase(places: str = "", default: str | None = None, once: str = "") -> Any:
-    """Declare the places of a phrase, of which it must have one exactly `once`."""
+def phrase(places: str = "", default: str | None = None) -> Any:
+    """Declare the places of a phrase."""
     names = re.findall(r"\{(\w*)\}", places)
-
-    def read(text: str) -> Phrase:
-        made = Phrase(text, names)
-        if text and once and made.places.count(once) != 1:
-            raise ValueError(f"expected {{{once}}} exactly once")
-        return made
-
     made = MISSING if default is None else Phrase(default, names)
-    return field(default=made, metadata={READ: read})
+    return field(default=made, metadata={READ: partial(Phrase, names=names)})
 
 
 # ---------------------------------------------------------------- reading
@@ -120,13 +113,14 @@ def _value(
 ) -> Any:
     is_section = is_dataclass(kind)
     wanted, described = (dict, "a section") if is_section else EXPECTED[kind]
-    if type(value) is not wanted:  # true is not a whole number
+    is_right = type(value) is wanted  # true is not a whole number
+    if is_right and wanted in (list, dict) and not is_section:
+        parts = value.values() if wanted is dict else value
+        is_right = all(type(each) is str for each in parts)
+    if not is_right:
         raise TargetError(f"{where}: {name}: expected {described}")
     if is_section:
         return build(kind, value, f"{where} [{name}]")
-    parts = value.values() if wanted is dict else value if wanted is list else ()
-    if any(type(each) is not str for each in parts):
-        raise TargetError(f"{where}: {name}: expected {described}")
     try:
         return read(value)
     except ValueError as error:

@@ -126,7 +126,7 @@ class TreeSums:
     greatest: str = "GREATEST"  # the function that returns its greatest argument
     # How the sums get names in an expression, so that each is written only once:
     # "(SELECT {answer} FROM (VALUES ({sums})) AS sums ({names}))"
-    naming: Phrase = phrase("{answer} {sums} {names}", "", once="sums")
+    naming: Phrase = phrase("{answer} {sums} {names}", "")
     # One name, by `{place}` from 0 or `{number}` from 1: "s{place}"
     named: Phrase = phrase("{place} {number}", "")
     # Or whether they are columns of a subquery, which can refer to the current row ...

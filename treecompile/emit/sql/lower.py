@@ -83,7 +83,7 @@ def _expressions(
     columns: Mapping[int, str],
     asked: Sequence[Asked],
     said: Mapping[str, str] = UNSAID,
-) -> Columns:
+) -> dict[str, str]:
     """Return a CASE for each output; `said` is what comments say about each rule."""
     return {
         OUTPUTS[each.output]: _expression(body, dialect, columns, each, said)
