@@ -23,25 +23,11 @@ from treecompile.model.sharing import Group, SharedPath
 
 PLAIN = re.compile(r"[^\W_][\w.%+/-]*(?: [\w.%+/-]+)*")  # needs no quotes in prose
 BARE = re.compile(r"[^\W0-9][\w.%/-]*")  # needs none in the rule language either,
-KEYWORDS = frozenset(  # unless it is one of these
-    (
-        *("predict", "from", "ordered", "if", "and", "then", "always", "otherwise"),
-        *(
-            "in",
-            "is",
-            "are",
-            "not",
-            "or",
-            "any",
-            "other",
-            "missing",
-            "known",
-            "true",
-            "false",
-            "of",
-        ),
-    )
+RESERVED = (  # unless it is one of these
+    "predict from ordered if and then always otherwise in is are not or any other"
+    " missing known true false of"
 )
+KEYWORDS = frozenset(RESERVED.split())
 SYMBOLS = {"<=": "≤", ">=": "≥"}  # for pictures
 
 Figure = Callable[[float], str]  # writes a threshold
