@@ -43,12 +43,12 @@ PLANTED: dict[tuple[str, str], list[tuple[str, str]]] = {
             for n in (13.0, -13, 1.0, 0.75, 2.5)
         ),
         ('"R1": (0.75, 0.25', '"R1": (0.25, 0.75'),
-        ("found.append(predict(row))", "found.append('low')"),
-        ("return RULES[predict(row, True)]", 'return RULES["R1"]'),
+        ("[predict(row) for row", "['low' for row"),
+        ("return RULES[decide(", 'return RULES["R1" or decide('),
     ],
     ("tennis", "python"): [
-        ('return "R3" if rule else "yes"', 'return "R3" if rule else "no"'),
-        ('return "R3" if rule else "yes"', 'return "R1" if rule else "yes"'),
+        ('return "yes", "R3"', 'return "no", "R3"'),
+        ('return "yes", "R3"', 'return "yes", "R1"'),
         ('outlook == "cloudy"', 'outlook == "Cloudy"'),
         ('outlook == "cloudy"', 'outlook in ("cloudy", None)'),
         ('outlook == "cloudy"', 'outlook in ("cloudy", "fog")'),
@@ -57,7 +57,7 @@ PLANTED: dict[tuple[str, str], list[tuple[str, str]]] = {
         ('wind == "strong"', 'wind != "strong"'),
         ('humidity == "normal"', 'humidity.strip() == "normal"'),
         ("from typing import Any", "{old}\nimport treecompile"),
-        ("return RULES[predict(row, True)]", "return RULES[predict(row, True)"),
+        ("return RULES[decide(", "return RULES[decide(]"),
     ],
     ("numeric", "sql"): [
         *(("0.1 ", f"{n} ") for n in (nextafter(0.1, 0), nextafter(0.1, 1))),
