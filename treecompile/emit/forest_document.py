@@ -5,17 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from treecompile.emit import md
-from treecompile.emit.document import (
-    columns_text,
-    meaning_text,
-    quality_text,
-    summary_text,
-    unused_text,
-)
+from treecompile.emit.document import meaning_text, summary_text, tables
 from treecompile.emit.lowering import ForestInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.measure.forest_importance import SplitShares, split_shares
 from treecompile.model import ir
+from treecompile.model.display import DisplayTable
 from treecompile.model.forest_words import exactness, steps
 from treecompile.model.semantics import required_features
 
@@ -45,20 +40,18 @@ def lower(source: ForestInput, options: EmitOptions) -> Lowered:
         ForestDocument(
             target=md.name(program.target),
             summary=summary_text(program, used, 0),
-            quality=quality_text(program),
             steps=steps(forest, md.shown),
             exactness=exactness(forest),
             meaning=" ".join(meaning_text(program, used)),
-            columns=columns_text(program, used),
-            unused=unused_text(forest, used),
+            **tables(program, used),
             share_of="gain" if shares.are_gains else "splits",
-            importance=_importance(forest, shares),
+            importance=md.table(_importance(forest, shares)),
         )
     )
 
 
-def _importance(forest: ir.Forest, found: SplitShares) -> str:
-    """Return the columns that matter most, with a bar for each; "" without a split."""
+def _importance(forest: ir.Forest, found: SplitShares) -> DisplayTable:
+    """Return the columns that matter most, with a bar for each."""
     ranked = found.ranked
     rows = []
     for index in ranked[:MOST_IMPORTANT]:
@@ -68,7 +61,7 @@ def _importance(forest: ir.Forest, found: SplitShares) -> str:
     if rest := ranked[MOST_IMPORTANT:]:
         left = sum(found.shares[index] for index in rest)
         rows.append([f"{len(rest):,} more", _percent(left), ""])
-    return md.table(["Column", "Share", ""], rows) if rows else ""
+    return DisplayTable("Importance", ["Column", "Share", ""], rows)
 
 
 def _percent(share: float) -> str:
