@@ -86,7 +86,10 @@ def check(program: ir.Program, budget: int = STEPS, listed: int = LISTED) -> Che
     if isinstance(body, ir.Tree):
         return _check_tree(body)
     found = RuleCheck(program, body, SearchBudget(budget), listed)
-    return found.check() if is_searchable(body) else found.check_each()
+    found.all_together() if is_searchable(body) else found.each_alone()
+    order = list(Fault)
+    findings = sorted(found.findings, key=lambda finding: order.index(finding.fault))
+    return Check(body, tuple(findings), found.counts, tuple(found.undecided))
 
 
 class RuleCheck:
@@ -105,37 +108,26 @@ class RuleCheck:
         self.counts = dict.fromkeys(Fault, 0)
         self.undecided: list[str] = []
 
-    def check(self) -> Check:
+    def all_together(self) -> None:
         self.boxes = Boxes(self.space, [rule.conditions for rule in self.rules.rules])
         pairs = zip(self.body.rules, self.boxes.boxes, strict=False)
         self.unreachable(rule for rule, box in pairs if box is None)
         self.pairs()
         self.shadowed()
-        order = list(Fault)
-        self.findings.sort(key=lambda finding: order.index(finding.fault))
-        return self.result()
 
-    def check_each(self) -> Check:
+    def each_alone(self) -> None:
         """Only what can be said of each rule on its own: there are too many."""
         self.unreachable(self.body.rules)
         reason = "there are too many rules, features or categories"
         for question in ("rules overlap", "each rule decides", "they are complete"):
             self.undecided.append(f"whether {question}: {reason}")
-        return self.result()
-
-    def result(self) -> Check:
-        return Check(
-            self.body, tuple(self.findings), self.counts, tuple(self.undecided)
-        )
 
     def unreachable(self, rules: Iterable[ir.Rule]) -> None:
-        found = [
-            _contradiction(rule.id, tests)
-            for rule in rules
-            if (tests := _clash(rule.conditions, self.body.features))
-        ]
-        self.counts[Fault.UNREACHABLE] = len(found)
-        self.findings += found[: self.listed]
+        for rule in rules:
+            if clash := _clash(rule.conditions, self.body.features):
+                self.counts[Fault.UNREACHABLE] += 1
+                if self.counts[Fault.UNREACHABLE] <= self.listed:
+                    self.findings.append(_contradiction(rule.id, clash))
 
     def found(self, fault: Fault, box: Box, *numbers: int) -> None:
         """Count a finding; list it, with a row, if there are not too many."""
