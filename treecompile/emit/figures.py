@@ -13,7 +13,6 @@ from treecompile.model.display import DisplayTable
 from treecompile.model.evidence import label_rows, right_rows, rows_of
 from treecompile.model.words import rounded
 
-MAX_LISTED = 12  # names in a list that is not a rule
 SQL_TYPES = {
     ir.ValueType.FLOAT: "DOUBLE PRECISION",
     ir.ValueType.STR: "VARCHAR",
@@ -21,14 +20,6 @@ SQL_TYPES = {
     ir.ValueType.BOOL: "BOOLEAN",
 }
 Show = Callable[[str], str]
-
-
-def listing(items: Sequence[str], last: str = ", ") -> str:
-    """Return a list in a sentence; a long one ends in "and 7 more"."""
-    if len(items) <= MAX_LISTED + 1:  # never "and 1 more"
-        return last.join([*([", ".join(items[:-1])] if items[1:] else []), *items[-1:]])
-    rest = len(items) - MAX_LISTED
-    return f"{', '.join(items[:MAX_LISTED])} and {rest} more"
 
 
 def share(part: float, whole: float) -> str:
@@ -76,7 +67,9 @@ def columns_table(
     for index in used:
         feature = program.body.features[index]
         column = program.training.columns[index] if program.training else None
-        values = listing([show(words.value(each)) for each in feature.categories])
+        values = words.enumerated(
+            [show(words.value(each)) for each in feature.categories]
+        )
         if column and column.low is not None and column.high is not None:
             values = f"{rounded(column.low, 6)} to {rounded(column.high, 6)}"
         if feature.kind is ir.Kind.ORDINAL:
@@ -95,4 +88,4 @@ def unused_columns(body: ir.AnyBody, used: Sequence[int], show: Show = str) -> s
     """Return the names of the other columns."""
     named = set(used)
     rest = [each for index, each in enumerate(body.features) if index not in named]
-    return listing([show(words.name(feature.name)) for feature in rest])
+    return words.enumerated([show(words.name(feature.name)) for feature in rest])

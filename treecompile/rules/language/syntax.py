@@ -232,7 +232,7 @@ class Tokens:
         texts = [literal(item) for item in known]
         by_case = [text for text in texts if text.lower() == token.text.lower()]
         near = by_case or similar(token.text, texts, count=1)
-        hint = f"there are {enumerated(texts, 12) or 'none'}"
+        hint = f"there are {enumerated(texts) or 'none'}"
         between = self.text[token.start : self.token.start]
         if self.token.kind == "name" and "\n" not in between:
             both = f"{token.text} {self.token.text}"
