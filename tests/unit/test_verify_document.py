@@ -53,17 +53,15 @@ def test_the_line_that_was_edited_is_named(tmp_path: Path, old: str, new: str) -
     line = text[: text.index(old)].count("\n") + 1
     result = verified(edited)
     assert result.exit_code == 1
-    assert result.stderr.startswith(f"NOT verified: {edited}, line {line}: expected ")
+    assert f"{edited}: line {line} is not what the model gives" in result.stderr
     assert result.stderr.count("\n") == 1
     found = json.loads(verified(edited, "--json").stdout)
     assert not found["passed"]
-    assert found["edited"].startswith(f"line {line}: ")
 
 
 def test_more_text_and_less_text_are_edits(tmp_path: Path) -> None:
     text = (OUT / "RULES.md").read_text("utf-8")
     path = tmp_path / "RULES.md"
-    path.write_text(text + "Read by me.\n", "utf-8")
-    assert 'found "Read by me."' in verified(path).stderr
-    path.write_text(text.rstrip("\n"), "utf-8")
-    assert "found the end of the document" in verified(path).stderr
+    for changed in (f"{text}Read by me.\n", text.rstrip("\n")):
+        path.write_text(changed, "utf-8")
+        assert "NOT verified: edited since" in verified(path).stderr

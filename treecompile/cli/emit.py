@@ -180,27 +180,14 @@ def verify(
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, read_model
     from treecompile.model.files import read_text
-    from treecompile.rules.language.document import MARKDOWN
-    from treecompile.verify.document import edited
-    from treecompile.verify.verification import verify_supervised
+    from treecompile.verify import verification as verifying
 
     program = read_model(model)
     text = read_text(artefact, OptionError, most=MOST_ARTEFACT)
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
-    if Path(artefact).suffix.lower() in MARKDOWN:
-        line = edited(program, text)
-        if as_json:
-            found = {"artefact": artefact, "passed": not line, "edited": line or None}
-            json_reports.write(found)
-        elif line:
-            Terminal(False).tell(f"NOT verified: {artefact}, {line}")
-        else:
-            Terminal(quiet).tell(f"verified {artefact}: as emitted")
-        raise SystemExit(1 if line else 0)
-    report = verify_supervised(
-        program, text, budget=budget, seed=seed, timeout=timeout, **given(options)
-    )
+    how = {"budget": budget, "seed": seed, "timeout": timeout, **given(options)}
+    report = verifying.verify(program, text, in_child=True, **how)
     if as_json:
         json_reports.write(json_reports.verified(artefact, report))
     else:
