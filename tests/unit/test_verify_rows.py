@@ -251,7 +251,7 @@ def test_the_rows_of_a_forest_stay_within_the_budget(budget: int) -> None:
 
 # ---------------------------------------------------------------- types of numbers
 
-TYPES = dict(of_dialect(NumberTypes("BIGINT", "DECIMAL(38, 10)", "REAL")))
+TYPES = of_dialect(NumberTypes("BIGINT", "DECIMAL(38, 10)", "REAL"))
 BIG = 1.7976931348623157e308
 
 
@@ -269,21 +269,21 @@ def test_the_integers_that_are_rounded_across_a_threshold(cut: float) -> None:
     tried = integers_beside(cut)
     assert {floor(cut) - 1, floor(cut), floor(cut) + 1} <= set(tried)
     assert cut == BIG or {last, last + 1} <= set(tried)
-    whole = list(TYPES["BIGINT"].beside(cut))
+    whole = list(TYPES["BIGINT"](cut))
     assert whole == [n for n in tried if -(2**63) <= n < 2**63]
 
 
 @pytest.mark.parametrize("cut", [0.1, -0.1, 1 / 3, 123456.789, 9.9e24])
 def test_decimals_and_singles_lie_on_both_sides(cut: float) -> None:
-    low, high = map(Decimal, map(str, TYPES["DECIMAL(38, 10)"].beside(cut)))
+    low, high = map(Decimal, map(str, TYPES["DECIMAL(38, 10)"](cut)))
     assert low <= Decimal(cut) <= high
     assert high - low in (0, Decimal("1e-10"))
-    singles = [v for v in TYPES["REAL"].beside(cut) if isinstance(v, float)]
+    singles = [v for v in TYPES["REAL"](cut) if isinstance(v, float)]
     assert all(c_float(value).value == value for value in singles)
     assert min(singles) <= cut <= max(singles)
     assert len(set(singles)) > 1
-    assert not list(TYPES["DECIMAL(38, 10)"].beside(1e25))
-    assert not list(TYPES["REAL"].beside(1e39))
+    assert not list(TYPES["DECIMAL(38, 10)"](1e25))
+    assert not list(TYPES["REAL"](1e39))
 
 
 # ---------------------------------------------------------------- expected answers

@@ -13,7 +13,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctypes import c_float
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from itertools import islice
 from math import inf, isfinite, nan, nextafter
@@ -48,17 +47,10 @@ def has_64_bits(number: int) -> bool:
     return -(2**63) <= number < 2**63
 
 
-@dataclass(frozen=True, slots=True)
-class NumberProbes:
-    """The values to try in columns of one type of number.
-
-    The model compares numbers as doubles, whatever the type of their column. An
-    artefact without that cast may compare values of other types next to a threshold
-    wrongly.
-    """
-
-    beside: Callable[[float], Iterable[Value]]  # the values next to a threshold
-    always: tuple[Value, ...]
+# The values of one type of number next to a threshold. The model compares numbers as
+# doubles, whatever the type of their column. An artefact without that cast may compare
+# values of other types next to a threshold wrongly.
+Beside = Callable[[float], Iterable[Value]]
 
 
 def doubles_beside(cut: float) -> tuple[float, ...]:
@@ -100,19 +92,15 @@ def _singles_beside(cut: float) -> Iterator[Value]:
             yield number
 
 
-DOUBLES = NumberProbes(doubles_beside, (-inf, inf, None, nan))
-PYTHON_INTEGERS = NumberProbes(integers_beside, (None,))  # of any size
-
-
-def of_dialect(types: NumberTypes) -> Iterator[tuple[str, NumberProbes]]:
-    """Yield the number types of a dialect other than doubles: name and probes."""
-    for name, beside in (
-        (types.whole, _small_integers_beside),
-        (types.decimal, _decimals_beside),
-        (types.single, _singles_beside),
-    ):
-        if name:
-            yield name, NumberProbes(beside, (None,))
+def of_dialect(types: NumberTypes) -> dict[str, Beside]:
+    """Return the number types of a dialect other than doubles."""
+    found: dict[str, Beside] = {
+        types.whole: _small_integers_beside,
+        types.decimal: _decimals_beside,
+        types.single: _singles_beside,
+    }
+    found.pop("", None)
+    return found
 
 
 # ---------------------------------------------------------------- added constants
@@ -215,10 +203,12 @@ class Grid(Space):
     """The values to try on a model and its artefact, with the constants added to it."""
 
     def __init__(
-        self, body: AnyBody, constants: Constants, numbers: NumberProbes = DOUBLES
+        self, body: AnyBody, constants: Constants, beside: Beside = doubles_beside
     ) -> None:
         super().__init__(body.features)
-        self.numbers = numbers
+        self.beside = beside
+        is_double = beside is doubles_beside
+        self.always = (-inf, inf, None, nan) if is_double else (None,)
         cuts: list[set[float]] = [set() for _ in body.features]
         for test in conditions(body):
             if body.features[test.feature].kind is Kind.NUMERIC:
@@ -230,9 +220,8 @@ class Grid(Space):
                 self.axes.append(CategoryAxis(feature, _categories(feature, more)))
                 continue
             finite = sorted(own.union(map(as_double, more)) - {-inf, inf})
-            near = [value for cut in finite for value in numbers.beside(cut)]
-            near = near or list(numbers.beside(0.0))
-            self.axes.append(NumberAxis((*near, *numbers.always)))
+            near = [value for cut in finite for value in beside(cut)] or beside(0.0)
+            self.axes.append(NumberAxis((*near, *self.always)))
         self.everything = tuple(axis.everything for axis in self.axes)
 
     def region(self, test: Condition) -> Region:

@@ -135,13 +135,13 @@ def _ordered(
 ) -> list[Any]:
     """Return the answers in the order of the rows; each row must have one record."""
     if len(found) != rows:
-        more = "more than " * (len(found) > rows)
-        raise RefusedError(f"{more}{min(len(found), rows)} rows came out for {rows}")
+        came = f"more than {rows}" if len(found) > rows else len(found)
+        raise RefusedError(f"{came} rows came out for {rows}")
     answers: dict[Any, Any] = {}
     for record in found:
         if len(record) != columns + outputs:
-            came = f"{len(record)} column{'s' * (len(record) != 1)} came out"
-            raise RefusedError(f"{came}: expected {columns + outputs}")
+            expected = f"expected {columns + outputs} columns"
+            raise RefusedError(f"{expected}, not the {len(record)} that came out")
         number = record[0]
         if type(number) is not int or not 0 <= number < rows or number in answers:
             raise RefusedError("it does not keep the columns of the table as they are")

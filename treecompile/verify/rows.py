@@ -25,11 +25,11 @@ from treecompile.model.semantics import required_features, threshold
 from treecompile.regions.region import Region
 from treecompile.regions.space import Box, unseen
 from treecompile.verify.axes import (
-    DOUBLES,
+    Beside,
     Constants,
     Grid,
-    NumberProbes,
     as_double,
+    doubles_beside,
     fitting,
     twins,
 )
@@ -61,7 +61,7 @@ def probe_rows(
     seed: int = 0,
     *,
     answer: Callable[[int], object] = lambda decider: decider,
-    numbers: NumberProbes = DOUBLES,
+    beside: Beside = doubles_beside,
 ) -> ProbeRows:
     """Return the rows to try on a model and its artefact.
 
@@ -71,7 +71,7 @@ def probe_rows(
     on_axes = constants
     if isinstance(body, ir.Forest) and body.zero_is_missing:
         on_axes = constants | {forests.ZERO, -forests.ZERO}
-    grid = Grid(body, on_axes, numbers)
+    grid = Grid(body, on_axes, beside)
     required = set(required_features(body))
     dice = Random(seed)
     if prod(len(grid.axes[index].values) for index in required) <= budget:
@@ -182,8 +182,7 @@ class Probing:
         values = fitting(constants, feature)
         if feature.kind is not ir.Kind.NUMERIC:
             return values
-        beside = self.grid.numbers.beside
-        return [near for cut in values for near in beside(as_double(cut))]
+        return [near for cut in values for near in self.grid.beside(as_double(cut))]
 
     # ------------------------------------------------------------ edges
 
@@ -258,9 +257,9 @@ class Probing:
         first, *_ = tests  # all test one feature, with the same threshold
         index, feature = first.feature, self.grid.features[first.feature]
         if feature.kind is ir.Kind.NUMERIC:
-            cut, numbers = threshold(first), self.grid.numbers
-            near = numbers.beside(cut) if isfinite(cut) else ()
-            values = [*near, *numbers.always]
+            cut = threshold(first)
+            near = self.grid.beside(cut) if isfinite(cut) else ()
+            values = [*near, *self.grid.always]
         else:
             named = [c for t in tests if isinstance(t.value, tuple) for c in t.value]
             if feature.kind is ir.Kind.ORDINAL:
@@ -303,7 +302,7 @@ class ForestProbing(Probing):
     def errors(self, question: Any) -> Sequence[Any]:
         (test, *_), cell = question
         own = cell.get(test.feature, self.grid.everything[test.feature])
-        near = self.near(test.feature, test.value)
+        near = self.near(test)
         return [(test.feature, value) for value, at in near if own.overlaps(at)]
 
     def shown(self, question: Any, errors: Sequence[Any]) -> Iterator[Place | None]:
@@ -313,11 +312,7 @@ class ForestProbing(Probing):
     def mix(self, rows: dict[ir.Row, None]) -> None:
         rows |= dict.fromkeys(self.drawn.inside([({}, None)] * self.mixed))
 
-    # A cache finds the parts of a condition faster than the condition itself.
-
-    def _near(self, index: int, value: Any) -> list[tuple[ir.Value, Region]]:
+    def _near(self, test: ir.Condition) -> list[tuple[ir.Value, Region]]:
         """Return the values around a test, each with the region of its equals."""
-        is_number = self.grid.features[index].kind is ir.Kind.NUMERIC
-        test = ir.Condition(index, ir.Op.LE if is_number else ir.Op.IN, value, False)
-        at = self.grid.axes[index].at
-        return [(each, at(each)) for each, _ in self.around([test])]
+        at = self.grid.axes[test.feature].at
+        return [(value, at(value)) for value, _ in self.around([test])]

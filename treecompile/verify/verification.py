@@ -26,7 +26,7 @@ from treecompile.model.forests import single
 from treecompile.model.ir import AnyProgram, Label, Row, ValueType
 from treecompile.model.semantics import required_features
 from treecompile.model.unicode import is_unicode
-from treecompile.verify.axes import PYTHON_INTEGERS, added, of_dialect
+from treecompile.verify.axes import added, integers_beside, of_dialect
 from treecompile.verify.claims import NODE, PYTHON, Claim, claim
 from treecompile.verify.execution import holdable, run_sql
 from treecompile.verify.node_process import run_node
@@ -241,7 +241,7 @@ def _runs(
     text: str,
     claimed: Claim,
     rows: tuple[Row, ...],
-    typed: Callable[..., ProbeRows],  # takes the `numbers` to try
+    typed: Callable[..., ProbeRows],  # takes the numbers `beside` a threshold
     url: str,
     timeout: float,
 ) -> Iterator[Run]:
@@ -250,7 +250,7 @@ def _runs(
     types = {features[index].type for index in required}
     if claimed.engine in (PYTHON, NODE):
         if ValueType.FLOAT in types:
-            rows += typed(numbers=PYTHON_INTEGERS).rows
+            rows += typed(beside=integers_beside).rows
         if claimed.engine == PYTHON:
             yield rows, run_python(text, features, rows, timeout)
             return
@@ -276,8 +276,8 @@ def _runs(
 
     yield run(rows)
     if ValueType.FLOAT in types:
-        for name, probe in of_dialect(engine.dialect.number_types):
-            yield run(typed(numbers=probe).rows, number_type=name)
+        for name, beside in of_dialect(engine.dialect.number_types).items():
+            yield run(typed(beside=beside).rows, number_type=name)
     if ValueType.STR in types:
         for name in engine.dialect.text_types.loose:
             yield run(rows, text_type=name)
