@@ -174,7 +174,7 @@ def test_python_takes_every_name_there_is() -> None:
     module = module_of(model.emit("python"))
     mappings = [dict(zip(TEXTS, row, strict=True)) for row in rows]
     assert module.predict_many(mappings) == labels
-    assert module.FEATURES.keys() == set(TEXTS)
+    assert set(module.FEATURES) == set(TEXTS)
     assert model.verify(model.emit("python"), budget=3000).passed
     assert {*map(module.explain, mappings)} <= {*module.RULES.values()}
     for line in module.RULES.values():

@@ -227,7 +227,7 @@ def filled(items: Iterable[str], indent: int = 4) -> str:
     """Join items by commas; where they do not fit in a line, in lines of their own."""
     parts, lines = list(items), [""]
     whole = ", ".join(parts)
-    if len(whole) + indent <= WIDTH:
+    if len(parts) == 1 or len(whole) + indent <= WIDTH:
         return whole
     for part in parts:
         if lines[-1] and len(lines[-1]) + len(part) + indent + 2 > WIDTH:

@@ -247,10 +247,15 @@ def evidence(found: Evidence, labels: Sequence[ir.Label]) -> str:
     return f"{quantity(found.rows)}{spread}"
 
 
-def evidence_by_id(program: ir.Program) -> dict[str, str]:
-    """The same for every rule of a program, and for the default that never decides."""
-    labels = program.body.labels
-    said = {key: evidence(found, labels) for key, found in by_id(program).items()}
+def evidence_by_id(
+    program: ir.Program, found: Mapping[str, Evidence] | None = None
+) -> dict[str, str]:
+    """The same for every rule of a program, and for the default that never decides.
+
+    `found` is the result of `evidence.by_id`, if it is known already.
+    """
+    labels, found = program.body.labels, found or by_id(program)
+    said = {key: evidence(each, labels) for key, each in found.items()}
     return {DEFAULT_ID: NO_CASE, **said}
 
 
@@ -280,9 +285,11 @@ def _count(label: ir.Label, weight: float) -> str:
     return f"{number(weight)} {verb}{literal(label)}"
 
 
-def counts_by_id(program: ir.Program) -> dict[str, str]:
+def counts_by_id(
+    program: ir.Program, found: Mapping[str, Evidence] | None = None
+) -> dict[str, str]:
     """The rows behind each rule of a program, as the rule language writes them."""
-    labels, found = program.body.labels, by_id(program)
+    labels, found = program.body.labels, found or by_id(program)
     values = {rule.id: rule.value for rule in outcomes(program.body).values()}
     said = {DEFAULT_ID: NO_CASE}
     for key, own in found.items():
