@@ -17,14 +17,11 @@ from tests.support.commands import run
 from tests.support.samples import TEXT, balanced, chain, every_type, numeric, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
-from treecompile.engines.addresses import ENGINES
-from treecompile.engines.sqlite import SQLite
 from treecompile.model.errors import EngineError
 from treecompile.model.file.write import dumps
 from treecompile.model.ir import Condition, Op, Program
 from treecompile.rules.language.document import loads
 from treecompile.verify import processes
-from treecompile.verify.execution import run_sql
 from treecompile.verify.processes import RefusedError, supervised
 from treecompile.verify.verification import Report, verify
 
@@ -64,13 +61,6 @@ def test_a_report_counts_what_was_tried() -> None:
     assert 0 < some.entered <= 20
 
 
-def test_one_wrong_output_of_several_is_a_mismatch() -> None:
-    text = sql(numeric(), form="select", table="t", output="label,rule")
-    report = verify(numeric(), text.replace("'R1'", "'R9'"))
-    assert {m.expected for m in report.mismatches} == {("low", "R1")}
-    assert {m.actual for m in report.mismatches} == {("low", "R9")}
-
-
 def test_a_missing_cast_is_caught() -> None:
     text = "CASE WHEN x <= {} THEN 'low' ELSE 'high' END"
     right = text.format("0.1").replace("x ", "CAST(x AS DOUBLE) ")
@@ -102,15 +92,6 @@ def test_columns_and_table_have_their_names() -> None:
     for dialect, table in (("duckdb", "shop.t"), ("sqlite", "main.t")):
         text = sql(numeric(), dialect=dialect, form="select", table=table)
         assert verify(numeric(), text).passed
-
-
-def test_a_schema_that_could_not_be_undone_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(SQLite, "schema", None)
-    text = sql(numeric(), form="select", table="main.t")
-    with pytest.raises(EngineError, match="table without a schema"):
-        verify(numeric(), text)
 
 
 # ---------------------------------------------------------------- SQL
@@ -177,14 +158,6 @@ def test_an_end_of_the_text_does_not_hide_the_table() -> None:
     assert tried(f"{sql(numeric())} ;\n", "sqlite").passed
     with pytest.raises(EngineError, match="not Unicode"):
         tried("'\ud800'", "sqlite")
-
-
-def test_a_few_rows_are_run_by_themselves() -> None:
-    features, engine = numeric().body.features, ENGINES["sqlite"].at("")
-    assert run_sql("nonsense", features, [], engine) == []
-    assert run_sql("x + y", features, [(1.0, 2.0), (3.0, 4.0)], engine) == [3.0, 7.0]
-    with pytest.raises(RefusedError, match="no such column"):
-        run_sql("z", features, [(1.0, 2.0)], engine)
 
 
 # ---------------------------------------------------------------- modules
