@@ -34,6 +34,9 @@ def test_an_absolute_path_is_written_from_the_current_directory(
     assert (said.target, said.options) == (
         *("./own", {"dialect": "./our.toml", "templates": "./a b"}),
     )
+    said = read(written(SHA256, f"{tmp_path.parent}/own", EmitOptions()))
+    assert said is not None
+    assert said.target == "../own"
     far = f"/{'x' * 40}.toml"
     said = read(written(SHA256, far, EmitOptions(table=str(tmp_path))))
     assert said is not None

@@ -77,9 +77,11 @@ def _path(text: str) -> str:
     if not os.path.isabs(text):
         return text
     try:
-        return min(f".{os.sep}{os.path.relpath(text)}", text, key=len)
+        relative = os.path.relpath(text)
     except ValueError:  # on another drive
         return text
+    is_name = os.sep not in relative  # which would be that of a built-in one
+    return min(f".{os.sep}{relative}" if is_name else relative, text, key=len)
 
 
 def _key(each: Option) -> str:
