@@ -28,7 +28,6 @@ from treecompile.model.semantics import (
 )
 from treecompile.verify.execution import can_hold, run_sql
 from treecompile.verify.node_process import run_node
-from treecompile.verify.processes import ModuleAnswer
 from treecompile.verify.python_process import run_python
 from treecompile.verify.verification import same
 
@@ -88,11 +87,9 @@ def check_python(program: Program, rows: list[Row], answers: list[Answer]) -> in
     """Labels, rules and probabilities of the Python module."""
     text = emit(program, "python", EmitOptions()).text
     found = run_python(text, program.body.features, rows)
-    for row, expected, said in zip(rows, answers, found, strict=True):
-        assert isinstance(said, ModuleAnswer)
-        assert same(expected.value, said.label), row
-        assert expected.rule == said.rule, row
-        assert expected.shares == said.probabilities, row
+    for row, expected, (label, *said) in zip(rows, answers, found, strict=True):
+        assert same(expected.value, label), row
+        assert said == [expected.rule, *expected.shares], row
     return len(rows)
 
 
@@ -123,7 +120,7 @@ def check_sql(
             continue
         options = EmitOptions(dialect=dialect.key, output=output, columns=columns)
         text = emit(program, "sql", options).text
-        found = run_sql(text, program.body.features, rows, database, columns)
+        found = run_sql(text, program.body.features, rows, database)
         for row, said, actual in zip(rows, answers, found, strict=True):
             expected = {"label": said.value, "rule": said.rule}.get(output)
             if output == "probability":

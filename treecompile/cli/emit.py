@@ -182,15 +182,14 @@ def verify(
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, read_model
     from treecompile.model.files import read_text
-    from treecompile.verify.verification import verify_supervised
+    from treecompile.verify import verification as verifying
 
     program = read_model(model)
     text = read_text(artefact, OptionError, most=MOST_ARTEFACT)
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
-    report = verify_supervised(
-        program, text, budget=budget, seed=seed, timeout=timeout, **given(options)
-    )
+    how = {"budget": budget, "seed": seed, "timeout": timeout, **given(options)}
+    report = verifying.verify(program, text, in_child=True, **how)
     if as_json:
         json_reports.write(json_reports.verified(artefact, report))
     else:

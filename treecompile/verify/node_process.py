@@ -10,6 +10,7 @@ import shutil
 import struct
 import tempfile
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import copysign
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,17 @@ from typing import Any
 from treecompile.emit.javascript.decision import SAFE, is_large
 from treecompile.model.errors import EngineError
 from treecompile.model.ir import Body, Label, Row, Value, ValueType
-from treecompile.verify.processes import (
-    TIMEOUT,
-    ModuleAnswer,
-    RefusedError,
-    execute,
-    records,
-)
+from treecompile.verify.processes import TIMEOUT, RefusedError, execute
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleAnswer:
+    """What a generated module says about one row."""
+
+    label: Any
+    probabilities: tuple[float, ...]
+    rule: str
+
 
 # `run` imports a module, reads rows, and writes [label, probabilities, rule] for each.
 FUNCTIONS = r"""
@@ -146,14 +151,12 @@ def run_node(
         values.write_text(json.dumps(given), encoding="ascii")
         command = [node, "--no-warnings", str(runner), module.as_uri()]
         execute([*command, str(values), str(answers)], folder, timeout)
-        found = records(answers, len(rows))
+        if not answers.exists():
+            raise RefusedError("it ended before it gave an answer")
+        found = json.loads(answers.read_bytes())
     return [
-        ModuleAnswer(
-            _decoded(each.label, labels),
-            tuple(map(_decoded, each.probabilities)),
-            each.reasons,
-        )
-        for each in found
+        ModuleAnswer(_decoded(label, labels), tuple(map(_decoded, shares)), rule)
+        for label, shares, rule in found
     ]
 
 
