@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sqlite3
 import struct
@@ -24,7 +23,6 @@ from tests.support.random_models import HOSTILE
 from treecompile.emit.literals import (
     STRINGS,
     _clearly_nearest,
-    c_string,
     duckdb_string,
     identifiers,
     mysql_string,
@@ -247,7 +245,7 @@ def read_by_duckdb(literal: str) -> object:
 
 @pytest.mark.parametrize("text", SURROGATES, ids=ascii)
 @pytest.mark.parametrize(
-    "quote", [STRINGS[name] for name in STRINGS if name not in ("python", "json")]
+    "quote", [STRINGS[name] for name in STRINGS if name != "python"]
 )
 def test_half_a_surrogate_pair_is_refused(
     quote: Callable[[str], str], text: str
@@ -277,21 +275,6 @@ def test_databases_read_integers_back(value: int) -> None:
 def test_integers_beyond_64_bits_are_refused(value: int) -> None:
     with pytest.raises(TargetError, match=str(value)):
         sql_integer(value)
-
-
-@pytest.mark.parametrize("text", [*TEXTS, *SURROGATES], ids=ascii)
-def test_json_strings_are_ascii_and_read_back(text: str) -> None:
-    assert STRINGS["json"](text).isascii()
-    assert json.loads(STRINGS["json"](text)) == text
-
-
-def test_c_strings_are_bytes_in_octal() -> None:
-    assert c_string("plain") == '"plain"'
-    assert c_string('a"b\\c?') == '"a\\042b\\134c\\077"'
-    assert c_string("é1") == '"\\303\\2511"'
-    assert c_string(" ~\x1f\x7f") == '" ~\\037\\177"'
-    with pytest.raises(TargetError, match="NUL"):
-        c_string("a\0b")
 
 
 def test_mysql_reads_backslashes_in_hexadecimal_only() -> None:

@@ -173,21 +173,28 @@ def verify(
     Then it is run. The exit code is 1 if an answer differs, or if it does not run; for
     a document, which cannot run, if its text differs.
 
-    A Python or JavaScript artefact is executed: verify only code that you would run.
+    An artefact of several files is verified by the name of its folder. Code is built
+    and executed: verify only what you would run.
     SQL can only read the test rows, as far as the engine allows.
     """
     from treecompile.cli import json_reports
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, read_model
-    from treecompile.model.files import read_text
+    from treecompile.verify.languages import read_artefact
     from treecompile.verify.verification import verify_supervised
 
     program = read_model(model)
-    text = read_text(artefact, OptionError, most=MOST_ARTEFACT)
+    text, beside = read_artefact(Path(artefact), MOST_ARTEFACT)
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
     report = verify_supervised(
-        program, text, budget=budget, seed=seed, timeout=timeout, **given(options)
+        program,
+        text,
+        budget=budget,
+        seed=seed,
+        timeout=timeout,
+        beside=beside,
+        **given(options),
     )
     if as_json:
         json_reports.write(json_reports.verified(artefact, report))

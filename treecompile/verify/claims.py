@@ -9,21 +9,20 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from treecompile.emit import header
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import dialect_names, read_dialect
 from treecompile.emit.sql.outputs import OUTPUTS, asked_outputs, output_problem
-from treecompile.emit.targets import nearest, read_target
+from treecompile.emit.targets import Target, nearest, read_target, target_names
 from treecompile.engines.addresses import ENGINES
 from treecompile.model.errors import EngineError, OptionError
 from treecompile.model.ir import AnyProgram, Forest
 from treecompile.verify.execution import sql_form
 
-PYTHON, NODE, SQL = "python", "node", "sql"
-MODULES = {"python": PYTHON, "javascript": NODE}  # engines that run a module, by target
-RUNNERS = (*MODULES.values(), *ENGINES)  # what --engine can name
-FUNCTION = re.compile(r"^(def|function) predict\(", re.MULTILINE)  # of a module
+PYTHON, SQL = "python", "sql"
+FUNCTION = re.compile(r"^def predict\(", re.MULTILINE)  # of a Python module
 # A column's name at the end of its expression: ... AS "prediction",
 COLUMN = re.compile(
     rf"\bAS ([\"`]?)({'|'.join(OUTPUTS.values())})\1,?$", re.MULTILINE | re.IGNORECASE
@@ -86,14 +85,14 @@ def claim(
             columns=columns or {},
             comments=False,
         )
-    lowering = read_target(target).lowering
-    if lowering in MODULES:
+    described = read_target(target)
+    if on := _engine(described):
         if output or label:
             raise OptionError(
                 f"output is for SQL, and this is {target.title()}: leave it out"
             )
-        return Claim(target, options, MODULES[lowering], _of_module(program), said)
-    if lowering != SQL:
+        return Claim(target, options, on, _of_module(program), said)
+    if described.lowering != SQL:
         return Claim(target, options, "", (), said)
     try:
         asked = asked_outputs(program.body, options)
@@ -101,24 +100,43 @@ def claim(
         if said is None:
             raise
         raise EngineError(f"the artefact is of another model: {error}") from None
-    if engine in MODULES.values():
+    if engine in modules():
         raise OptionError(f"engine={engine!r}: the artefact is SQL: leave it out")
     wanted = [(each.output, each.label) for each in asked]
     engine = engine or read_dialect(options.dialect).engine
     return Claim(target, options, engine, wanted, said, assumed)
 
 
+def modules() -> dict[str, str]:
+    """Return the engines that run modules, each with its target."""
+    targets = map(read_target, target_names())
+    return {engine: each.name for each in targets if (engine := _engine(each))}
+
+
+def runners() -> list[str]:
+    """Return what `engine` can name."""
+    return [*sorted(modules(), key=lambda name: name != PYTHON), *ENGINES]
+
+
+def _engine(target: Target) -> str:
+    """Return what runs the modules of a target; "" if they are not run, or no modules.
+
+    That of a language is named after its folder, if target.toml says no other name.
+    """
+    if target.lowering == PYTHON:
+        return PYTHON
+    return (target.engine or Path(target.name).name) if target.driver else ""
+
+
 def _module(text: str, engine: str) -> str:
     """Return the target of a module without a header; "" for SQL."""
-    found = FUNCTION.search(text)
-    own = {"def": PYTHON, "function": NODE}[found[1]] if found else ""
-    engine = engine or own
+    engine = engine or (PYTHON if FUNCTION.search(text) else "")
     if not engine:
         raise EngineError(
             "the artefact does not name its engine (SQL without comments does not):"
-            f" add engine, one of {', '.join(RUNNERS)}"
+            f" add engine, one of {', '.join(runners())}"
         )
-    return {on: target for target, on in MODULES.items()}.get(engine, "")
+    return modules().get(engine, "")
 
 
 def _of_module(program: AnyProgram) -> Wanted:
@@ -136,14 +154,15 @@ def _of_module(program: AnyProgram) -> Wanted:
 
 
 def check_engine(engine: str) -> None:
-    if engine in RUNNERS:
+    known = runners()
+    if engine in known:
         return
     if engine in dialect_names():
         raise EngineError(
             f"{read_dialect(engine).name} cannot be run here, so its SQL cannot be"
-            f" verified: the engines are {', '.join(RUNNERS)}"
+            f" verified: the engines are {', '.join(known)}"
         )
-    raise EngineError(f"unknown engine {engine!r}{nearest(engine, RUNNERS)}")
+    raise EngineError(f"unknown engine {engine!r}{nearest(engine, known)}")
 
 
 def _named_by_columns(text: str) -> str:

@@ -7,6 +7,7 @@ taken for an answer.
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -46,15 +47,28 @@ def check_timeout(timeout: float) -> None:
         )
 
 
-def execute(command: Sequence[str], folder: Path, timeout: float) -> None:
-    """Run a program to its end, or raise RefusedError with the reason."""
+def execute(
+    command: Sequence[str],
+    folder: Path,
+    timeout: float,
+    given: str | Path = os.devnull,
+    answers: str | Path = os.devnull,
+) -> None:
+    """Run a program to its end, or raise RefusedError with the reason.
+
+    It reads `given` and writes to `answers`.
+    """
     errors = folder / "errors.txt"
-    with open(errors, "wb") as said:
+    with (
+        open(errors, "wb") as said,
+        open(given, "rb") as rows,
+        open(answers, "wb") as out,
+    ):
         try:
             status = subprocess.run(
                 command,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdin=rows,
+                stdout=out,
                 stderr=said,
                 cwd=folder,
                 timeout=timeout,

@@ -22,15 +22,14 @@ from treecompile.engines.addresses import ENGINES
 from treecompile.model.display import Display, DisplayTable, Shown, example
 from treecompile.model.errors import EngineError, TreecompileError, shortened
 from treecompile.model.file.write import sha256
-from treecompile.model.forests import single
 from treecompile.model.ir import AnyProgram, Label, Row, ValueType
 from treecompile.model.semantics import required_features
 from treecompile.model.unicode import is_unicode
 from treecompile.verify.axes import PYTHON_INTEGERS, of_dialect
-from treecompile.verify.claims import MODULES, PYTHON, Claim, claim
+from treecompile.verify.claims import PYTHON, Claim, claim
 from treecompile.verify.constants import added
 from treecompile.verify.execution import holdable, run_sql
-from treecompile.verify.node_process import run_node
+from treecompile.verify.languages import run_language
 from treecompile.verify.processes import (
     TIMEOUT,
     RefusedError,
@@ -130,19 +129,21 @@ def verify(
     budget: int = BUDGET,
     seed: int = 0,
     timeout: float = TIMEOUT,
+    beside: Mapping[str, str] | None = None,
 ) -> Report:
     """Compare the text of an artefact with what the model gives, and run it.
 
     The header of the artefact names the target, the engine and the options. For SQL
     without comments, `engine`, `columns`, `output` and `label` do. It runs over the
     cells of the model, at most `timeout` seconds each time; `url` is that of a database
-    server.
+    server, and `beside` has the other files of a language of several files.
     """
+    beside = beside or {}
     check_timeout(timeout)
     if not is_unicode(text):
         raise EngineError("the artefact is not Unicode text: it has a lone surrogate")
     claimed = claim(program, text, engine, output, label, columns)
-    fresh, report = _compared(program, text, claimed)
+    fresh, report = _compared(program, text, claimed, beside)
     if not claimed.engine:
         return report
     reference = reference_of(program.body, claimed.wanted)
@@ -151,7 +152,7 @@ def verify(
         search = partial(search, answer=reference.known.__getitem__)
     tries = search(budget=budget)
     typed = partial(search, budget=min(budget, TYPED_BUDGET))
-    runs = _runs(program, text, claimed, tries.rows, typed, url, timeout)
+    runs = _runs(program, text, beside, claimed, tries.rows, typed, url, timeout)
     names = [feature.name for feature in program.body.features]
     rows, mismatches = 0, []
     try:
@@ -178,22 +179,26 @@ def verify(
 
 
 def _compared(
-    program: AnyProgram, text: str, claimed: Claim
+    program: AnyProgram, text: str, claimed: Claim, beside: Mapping[str, str]
 ) -> tuple[str | None, Report]:
     """Return what the model gives with the options of the artefact, and the verdict.
 
     What cannot be run here must be the same text.
     """
     said, own = claimed.header, sha256(program)
-    fresh = None
+    fresh, are_same = None, True
     try:
-        fresh = emit(program, claimed.target, claimed.options, own).text
+        artefact = emit(program, claimed.target, claimed.options, own)
+        fresh = artefact.text
+        are_same = all(artefact.files.get(n) == each for n, each in beside.items())
     except TreecompileError:
         if not claimed.engine:
             raise
     is_of_now = said is not None and said.version == __version__
     is_foreign = said is not None and said.sha256 != own
-    as_emitted = True if fresh == text else False if is_of_now and fresh else None
+    as_emitted = False if is_of_now and fresh else None
+    if fresh == text and are_same:
+        as_emitted = True
     refused = ""
     if not claimed.engine and not as_emitted:
         refused = "emit it again"
@@ -224,7 +229,7 @@ def verify_supervised(
             reason = not_in_time(options.get("timeout", TIMEOUT))
     given = {name: options.get(name) or "" for name in ("output", "label")}
     claimed = claim(program, text, engine, columns=options.get("columns"), **given)
-    _, report = _compared(program, text, claimed)
+    _, report = _compared(program, text, claimed, options.get("beside") or {})
     return replace(report, refused=reason)
 
 
@@ -263,8 +268,9 @@ def _plain(parts: Sequence[object]) -> object:
 def _runs(
     program: AnyProgram,
     text: str,
+    beside: Mapping[str, str],
     claimed: Claim,
-    rows: tuple[Row, ...],
+    rows: Sequence[Row],
     typed: Search,
     url: str,
     timeout: float,
@@ -272,13 +278,14 @@ def _runs(
     """Yield the runs; tables have tested columns only: other names may be unusable."""
     required, features = required_features(program.body), program.body.features
     types = {features[index].type for index in required}
-    if claimed.engine in MODULES.values():
+    if claimed.engine not in ENGINES:
         if ValueType.FLOAT in types:
-            rows += typed(numbers=PYTHON_INTEGERS).rows
+            rows = [*rows, *typed(numbers=PYTHON_INTEGERS).rows]
         if claimed.engine == PYTHON:
             said = run_python(text, features, rows, timeout)
         else:
-            said = run_node(text, single(program, "JavaScript").body, rows, timeout)
+            asked = (claimed.target, claimed.options, rows, timeout)
+            rows, said = run_language(program, text, beside, *asked)
         yield rows, [(one.label, *one.reasons, *one.probabilities) for one in said]
         return
     engine, several = ENGINES[claimed.engine].at(url), len(claimed.wanted)
