@@ -413,7 +413,7 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 
 def test_a_template_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "markdown").mkdir()
-    (tmp_path / "markdown" / "rules.md.jinja").write_text("Ours: {{ sha256 }}\n")
+    (tmp_path / "markdown" / "rules.md.jinja").write_text("Ours: {{ header }}\n")
     model = Model(random_program(Random(1)))
     assert model.emit("markdown", templates=tmp_path).startswith("Ours: ")
     plain = model.emit("sql", comments=False)

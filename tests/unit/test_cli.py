@@ -176,7 +176,7 @@ def test_text_from_the_data_passes_through_unchanged(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("to", "old", "new"),
     [
-        ("python", 'return "R1" if rule else "yes"', 'return "R1" if rule else "no"'),
+        ("python", 'return "yes", "R1"', 'return "no", "R1"'),
         ("sql", "= 'cloudy'", "= 'Cloudy'"),
     ],
 )

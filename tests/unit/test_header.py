@@ -55,10 +55,10 @@ def test_any_text_comes_back_and_ends_no_comment(value: str) -> None:
     [
         "",
         "SELECT 1",
-        f"/* treecompile 0.1.0, sql, model {SHA256[1:]} */",
+        f"/* treecompile 0.2.0, sql, model {SHA256[1:]} */",
         f"/* treecompile 9.9.9, sql, unheard of, model {SHA256} */",
-        f"'said: treecompile 0.1.0, sql, model {SHA256}'",
-        f"/* treecompile 0.1.0, sql, model {SHA256} */".join(["\n" * 70_000] * 2),
+        f"'said: treecompile 0.2.0, sql, model {SHA256}'",
+        f"/* treecompile 0.2.0, sql, model {SHA256} */".join(["\n" * 70_000] * 2),
     ],
 )
 def test_other_texts_have_no_header(text: str) -> None:

@@ -104,7 +104,7 @@ def test_swapped_branches_are_caught() -> None:
         four, five = (
             next(n for n, line in enumerate(lines) if mark in line)
             for mark in (
-                ('"R4" if', '"R5" if') if to == "python" else ("/* R4:", "/* R5:")
+                ('"R4"  #', '"R5"  #') if to == "python" else ("/* R4:", "/* R5:")
             )
         )
         if to == "python":
@@ -192,7 +192,7 @@ def test_an_unknown_engine_is_refused() -> None:
 
 # A target, its options, and a piece of its text with another in its place.
 ARTEFACTS: list[tuple[str, dict[str, Any], str, str]] = [
-    ("python", {}, '"high"  #', '"tall"  #'),
+    ("python", {}, 'return "high"', 'return "tall"'),
     ("sql", {}, "'high'", "'tall'"),
     (
         *("sql", {"dialect": "duckdb", "output": "probability", "label": "mid"}),

@@ -204,6 +204,8 @@ def test_a_few_rows_are_run_by_themselves() -> None:
 # ---------------------------------------------------------------- modules
 
 ANSWERS = """
+FEATURES = ()
+def decide(): return "low", "R1"
 def predict(row): return "low"
 def predict_many(rows): return ["low" for row in rows]
 def predict_proba(row): return {"low": 1.0, "mid": 0.0, "high": 0.0}
@@ -218,7 +220,7 @@ MODULES = {
     "raise ValueError('é' * 100_000)": "é",
     ANSWERS: "",
     ANSWERS + "predict_many = lambda rows: []": "it gave 0 answers",
-    ANSWERS + "explain = lambda row: 1": "unexpected form",
+    ANSWERS + "explain = lambda row: 1": "no attribute 'partition'",
     ANSWERS + "predict_proba = lambda row: []": "AttributeError",
 }
 
@@ -245,7 +247,7 @@ def test_text_that_cannot_be_encoded_is_run_nevertheless() -> None:
 
 
 def test_rules_without_features_can_be_verified() -> None:
-    program = loads("TARGET y IN {a, b} OTHERWISE b")
+    program = loads("predict y: a, b\notherwise b")
     assert verify(program, emit(program, "python").text).passed
 
 

@@ -70,11 +70,13 @@ def emit(
     from treecompile.model.files import write_texts
 
     path = None if out in STANDARD_OUTPUT else Path(str(out))
+    if path is None or not path.is_dir():
+        check_output(path, force=force)
     chosen = emit_options(target, given(options))
     described = read_target(target)
-    names = [described.file, *described.beside] if described.file else []
-    for each in [path / name for name in names] if path and names else [path]:
-        check_output(each, force=force)
+    if path is not None and described.file:  # of a language, a folder
+        for name in (described.file, *described.beside):
+            check_output(path / name, force=force)
     beside = _beside(path) if path and chosen.form == "dbt" else None
     if beside is not None:
         check_output(beside, force=force)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from treecompile import __version__
-from treecompile.emit import document, forest_document, header, html, svg
+from treecompile.emit import document, header, html, svg
 from treecompile.emit.languages import lower_language
 from treecompile.emit.lowering import (
     CompilerInput,
@@ -44,7 +44,7 @@ FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
     "python": lower_python,
     "language": lower_language,
     "sql": sql.lower,
-    "markdown": forest_document.lower,
+    "markdown": document.lower,
 }
 
 

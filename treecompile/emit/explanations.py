@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cached_property
 
 from treecompile.model import ir, words
+from treecompile.model.evidence import by_id
 from treecompile.model.paths import outcomes
 from treecompile.rules.extract import extract
 from treecompile.rules.passes import apply_rule_passes
@@ -23,8 +24,9 @@ class Explanations:
     def __init__(self, program: ir.Program) -> None:
         self.program = program
         self.rules = outcomes(program.body)
-        self.counts = words.counts_by_id(program)
-        self.support = words.evidence_by_id(program)  # {"R1": "4 of 4 cases"}
+        found = by_id(program)
+        self.counts = words.counts_by_id(program, found)  # {"R1": "4 of 4"}
+        self.support = words.evidence_by_id(program, found)  # {"R1": "4 of 4 cases"}
 
     @cached_property
     def sentences(self) -> Mapping[str, str]:

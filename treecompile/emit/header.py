@@ -1,6 +1,6 @@
 """The line in which an artefact says what it is, so that it can be written again.
 
-    treecompile 0.1.0, sql, dialect duckdb, as view, table my%20table, model 52dce5...
+    treecompile 0.2.0, sql, dialect duckdb, as view, table my%20table, model 52dce5...
 
 It names the version, the target, the options that differ from their defaults, and the
 SHA-256 of the model. Values are percent-encoded: the line can stand in a comment of any

@@ -1,7 +1,7 @@
-"""Writes values and names as source text, by functions that targets name.
+"""Writes values and names as source text, exactly.
 
-Each function returns text that the target's language reads back as exactly the same
-value, or raises TargetError if the language has no such text.
+Each function returns text that Python, or a database, reads back as the same value, or
+raises TargetError if there is no such text.
 """
 
 from __future__ import annotations
@@ -25,12 +25,11 @@ MIN_NORMAL = sys.float_info.min
 
 def python_string(text: str) -> str:
     """Return a Python string on one line, in the quotes that black chooses."""
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
     quote = "'" if text.count('"') > text.count("'") else '"'
     marked = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
-    shown = (c if c.isprintable() else escaped(c) for c in marked)
-    return f"{quote}{''.join(shown)}{quote}"
+    if not marked.isprintable():
+        marked = "".join(c if c.isprintable() else escaped(c) for c in marked)
+    return f"{quote}{marked}{quote}"
 
 
 def python_literal(value: object) -> str:
@@ -233,9 +232,7 @@ STRINGS: dict[str, Callable[[str], str]] = {
     "redshift": redshift_string,
     "tsql": tsql_string,
     "oracle": oracle_string,
-    "python": python_string,
 }
-BACKSLASHED = frozenset({"clickhouse", "backslash"})  # STRINGS that use backslashes
 # The shortest decimal is the one that reads back as the same double. Most databases
 # would take it for an exact decimal: a cast or a suffix makes it a double.
 PLAIN = ("", "exact", "decimal")  # which thresholds are written as plain numbers
@@ -254,30 +251,20 @@ DOUBLES: dict[str, Callable[[float], str]] = {
 
 
 def identifiers(
-    body: AnyBody,
-    reserved: Iterable[str],
-    longest: int = 40,
-    *,
-    lower: bool = False,
+    body: AnyBody, reserved: Iterable[str], longest: int = 40
 ) -> dict[int, str]:
-    """Return a distinct identifier, of letters, digits and _, per required feature.
-
-    With `lower` they are in lower case, for a language in which case matters.
-    Otherwise no two of them differ only by case.
-    """
-    folded = str if lower else str.casefold
-    taken = set(map(folded, reserved))
+    """Return a distinct identifier for each required feature: heat_in_c."""
+    taken = set(reserved)
     names = {}
     for index in required_features(body):
-        stem = re.sub(r"[^0-9A-Za-z]+", "_", body.features[index].name).strip("_")
-        stem = stem[:longest].strip("_") or "feature"
-        stem = stem.lower() if lower else stem
+        stem = re.sub("[^0-9A-Za-z]+", "_", body.features[index].name).strip("_")
+        stem = stem[:longest].strip("_").lower() or "feature"
         if stem[0].isdigit():
             stem = f"x_{stem}"
         name, number = stem, 1
-        while folded(name) in taken:
+        while name in taken:
             number += 1
             name = f"{stem}_{number}"
-        taken.add(folded(name))
+        taken.add(name)
         names[index] = name
     return names

@@ -23,25 +23,12 @@ from treecompile.model.sharing import Group, SharedPath
 
 PLAIN = re.compile(r"[^\W_][\w.%+/-]*(?: [\w.%+/-]+)*")  # needs no quotes in prose
 BARE = re.compile(r"[^\W0-9][\w.%/-]*")  # needs none in the rule language either,
-KEYWORDS = frozenset(  # unless it is one of these
-    (
-        *("predict", "from", "ordered", "if", "and", "then", "always", "otherwise"),
-        *(
-            "in",
-            "is",
-            "are",
-            "not",
-            "or",
-            "any",
-            "other",
-            "missing",
-            "known",
-            "true",
-            "false",
-            "of",
-        ),
-    )
+RESERVED = (  # unless it is one of these
+    "predict from ordered if and then always otherwise in is are not or any other"
+    " missing known true false of"
 )
+KEYWORDS = frozenset(RESERVED.split())
+LISTED = 12  # texts of a list in a sentence
 SYMBOLS = {"<=": "≤", ">=": "≥"}  # for pictures
 
 Figure = Callable[[float], str]  # writes a threshold
@@ -102,10 +89,11 @@ def quantity(count: float, noun: str = "case") -> str:
     return f"{shown} {noun}{'' if shown == '1' else 's'}"
 
 
-def enumerated(texts: Sequence[str], most: int) -> str:
-    """The first of them: "R1, R2 and 3 more"."""
-    rest = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")
+def enumerated(texts: Sequence[str], most: int = LISTED, last: str = ", ") -> str:
+    """A list in a sentence: "R1, R2 and 3 more"; never "and 1 more"."""
+    if len(texts) > most + 1:
+        return f"{', '.join(texts[:most])} and {len(texts) - most} more"
+    return last.join([*([", ".join(texts[:-1])] if texts[1:] else []), *texts[-1:]])
 
 
 def phrase(
@@ -247,10 +235,15 @@ def evidence(found: Evidence, labels: Sequence[ir.Label]) -> str:
     return f"{quantity(found.rows)}{spread}"
 
 
-def evidence_by_id(program: ir.Program) -> dict[str, str]:
-    """The same for every rule of a program, and for the default that never decides."""
-    labels = program.body.labels
-    said = {key: evidence(found, labels) for key, found in by_id(program).items()}
+def evidence_by_id(
+    program: ir.Program, found: Mapping[str, Evidence] | None = None
+) -> dict[str, str]:
+    """The same for every rule of a program, and for the default that never decides.
+
+    `found` is the result of `evidence.by_id`, if it is known already.
+    """
+    labels, found = program.body.labels, found or by_id(program)
+    said = {key: evidence(each, labels) for key, each in found.items()}
     return {DEFAULT_ID: NO_CASE, **said}
 
 
@@ -280,9 +273,11 @@ def _count(label: ir.Label, weight: float) -> str:
     return f"{number(weight)} {verb}{literal(label)}"
 
 
-def counts_by_id(program: ir.Program) -> dict[str, str]:
+def counts_by_id(
+    program: ir.Program, found: Mapping[str, Evidence] | None = None
+) -> dict[str, str]:
     """The rows behind each rule of a program, as the rule language writes them."""
-    labels, found = program.body.labels, by_id(program)
+    labels, found = program.body.labels, found or by_id(program)
     values = {rule.id: rule.value for rule in outcomes(program.body).values()}
     said = {DEFAULT_ID: NO_CASE}
     for key, own in found.items():

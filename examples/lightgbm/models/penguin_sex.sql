@@ -1,4 +1,4 @@
-/* treecompile 0.1.0, sql, dialect duckdb, as dbt, table raw.penguins, name penguin_sex, output label,margin, model ba0ca475fc2215cc518cd98f7ef549ce2beb1a0276570090cea15131db45e6fc
+/* treecompile 0.2.0, sql, dialect duckdb, as dbt, table raw.penguins, name penguin_sex, output label,margin, model b9a0c63aa5ed7def2c78f71b1376a066e0de666dadd955b40e41023d2c47a633
    species VARCHAR, bill_length_mm DOUBLE, bill_depth_mm DOUBLE, flipper_length_mm DOUBLE, body_mass_g DOUBLE */
 WITH typed AS (
   SELECT

@@ -1,4 +1,4 @@
-/* treecompile 0.1.0, sql, dialect duckdb, model 39d2e6381f67172b7b391bc8d6813c9a466fb185dd0f51c8432b9ef0af888fb2
+/* treecompile 0.2.0, sql, dialect duckdb, model 04555af0c9c0d881f5c3295fca32aa16b9169fdf21bc203c2630297067b20f76
    species VARCHAR, bill_length_mm DOUBLE, bill_depth_mm DOUBLE, flipper_length_mm DOUBLE, body_mass_g DOUBLE */
 CASE WHEN (0.0e0
   + CASE /* tree 1 */

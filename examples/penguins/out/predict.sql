@@ -1,4 +1,4 @@
-/* treecompile 0.1.0, sql, model cbd3c77f5b8f0b17d397bb2c896fcfde4f8d4ac21c1dd78a2ab185e835d5c254
+/* treecompile 0.2.0, sql, model 5de497a6cba484bbde60641317ae780032b5edb54c0cd7d41dc492240d26ef44
    bill_length_mm REAL, bill_depth_mm REAL, flipper_length_mm REAL, body_mass_g REAL */
 CASE
   WHEN flipper_length_mm > CAST(207 AS REAL) THEN

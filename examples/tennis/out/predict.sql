@@ -1,4 +1,4 @@
-/* treecompile 0.1.0, sql, model 52dce5d19cb933e31a0bf24d4069b8ace7b5baa64bb023d0d514f633b6c2d8f4
+/* treecompile 0.2.0, sql, model 9f65e1a58e9cd2d3e419fc4b9c9c51e256a03d67b3bf4a2a1441e4e57bd16f59
    outlook TEXT, humidity TEXT, wind TEXT */
 CASE
   WHEN outlook COLLATE BINARY = 'cloudy' THEN 'yes' /* R1: 4 of 4 cases */

@@ -64,8 +64,10 @@ def _program(record: Any) -> ir.AnyProgram:
         raise ModelFileError(f'not a model file: "format" is not "{FORMAT}"')
     if record.get("version") != VERSION or record["version"] is True:
         raise ModelFileError(
-            f"version {record.get('version')!r} of the format is not known to"
-            f" treecompile {__version__}: a newer release may read it"
+            f"treecompile {record.get('tool')} wrote it in version"
+            f" {record.get('version')!r} of the format, and this is release"
+            f" {__version__}, which reads version {VERSION}: make the model again, or"
+            " use it with the release that wrote it"
         )
     bodies = {"nodes", "rules", "trees"} & record.keys()
     if len(bodies) != 1:

@@ -16,7 +16,7 @@ from treecompile.model.collector import paused
 from treecompile.model.file.limits import check_size, check_text
 
 FORMAT = "treecompile model"
-VERSION = 1
+VERSION = 2
 PART = 1000  # nodes or rules that are hashed together
 
 
