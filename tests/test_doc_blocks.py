@@ -15,9 +15,9 @@ from tests.support.doc_session import CannotRunError, Session, pictures
 NOT_RUN = "not run"
 MOST_NOT_RUN = 12
 MARKERS = {  # what the blocks of a page need, beyond the extra `test`
+    "docs/databases.md": "large",
     "docs/faq.md": "large",
     "docs/gallery.md": "large",
-    "docs/learning-in-a-database.md": "large",
     "docs/rule-language.md": "large",
     "docs/tutorials/notebook.md": "large",
     "docs/tutorials/ship-a-module.md": "engine",  # Node.js

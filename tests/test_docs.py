@@ -122,7 +122,7 @@ def test_both_commands_of_the_readme_are_single_lines() -> None:
 def test_the_figures_in_the_readme_are_those_of_the_benchmarks() -> None:
     """Each figure with a unit, and each count, is in the results of its script."""
     results = (ROOT / "benchmarks" / "README.md").read_text(encoding="utf-8")
-    scale = ROOT / "docs" / "learning-in-a-database.md"
+    scale = ROOT / "docs" / "databases.md"
     results += scale.read_text(encoding="utf-8")
     known = set(re.findall(r"\d[\d.,]*\d|\d", results.replace(",", "")))
     text = README.read_text(encoding="utf-8").partition("## How it compares")[2]

@@ -95,6 +95,16 @@ def test_random_forests_give_their_margins_everywhere(name: str, form: str) -> N
     assert compared > 200
 
 
+@pytest.mark.engine
+@pytest.mark.parametrize("language", ["javascript"])
+def test_random_forests_in_languages(language: str) -> None:
+    for seed in range(20):
+        program = program_of(random_forest(Random(seed)))
+        report = verify(program, emit(program, language).text, budget=1_000)
+        assert report.passed, (seed, report, report.mismatches[:2])
+        assert report.as_emitted
+
+
 @pytest.mark.parametrize("arithmetic", ir.Arithmetic)
 @pytest.mark.parametrize("name", DATABASES)
 def test_long_sums_keep_their_order(name: str, arithmetic: ir.Arithmetic) -> None:
@@ -272,8 +282,8 @@ def test_what_a_forest_does_not_have(options: dict[str, Any], message: str) -> N
 
 def test_targets_without_forests_are_named() -> None:
     forest = many_trees(Random(0), 2, ir.Arithmetic.DOUBLE)
-    with pytest.raises(TargetError, match="cannot become javascript: use python"):
-        emit(program_of(forest), "javascript")
+    with pytest.raises(TargetError, match="cannot become svg: use python"):
+        emit(program_of(forest), "svg")
 
 
 def test_32_bits_without_a_type_need_a_query() -> None:

@@ -1,6 +1,6 @@
 """A regression tree learned in a database: the splits and figures of memory.
 
-The tolerance is that of docs/learning-in-a-database.md. Targets are of every size,
+The tolerance is that of docs/databases.md. Targets are of every size,
 far from zero, skewed and tied; bins are refined step by step, as in
 `test_in_database`.
 """

@@ -12,7 +12,6 @@ import itertools
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from decimal import Decimal, localcontext
 from functools import partial
 from math import ceil, floor, inf, isfinite, nan, nextafter
@@ -23,14 +22,12 @@ import pytest
 
 import treecompile
 from tests.support.databases import DATABASES, SLOW
-from tests.support.javascript_mutants import javascript_mutants
 from tests.support.kept import many_mutants
 from tests.support.mutants import (
     Mutant,
     python_mutants,
     sql_mutants,
 )
-from tests.support.node import in_one_process, needs_node
 from tests.support.samples import CODE, FLAG, GRADE, NUMBER, TENNIS, TEXT, module_of
 from treecompile.emit.compiler import emit
 from treecompile.emit.options import EmitOptions
@@ -67,7 +64,6 @@ from treecompile.model.semantics import (
 )
 from treecompile.rules.extract import extract
 from treecompile.verify.execution import can_hold, run_sql
-from treecompile.verify.node_process import run_node
 from treecompile.verify.processes import RefusedError
 from treecompile.verify.verification import same, verify
 
@@ -327,20 +323,8 @@ class Judge:
         return self.known[numbers]
 
     def same_meaning(self, text: str) -> bool:
-        if self.kind == "javascript":
-            return all(self.javascript(text))
         checks = self.python(text) if self.kind == "python" else self.sql(text)
         return all(checks)
-
-    def javascript(self, text: str) -> Iterator[bool]:
-        for numbers in ("", "whole"):
-            rows, expected = self.sample(numbers)
-            answers = run_node(text, self.program.body, rows)
-            for said, rule in zip(answers, expected, strict=True):
-                yield same(rule.value, said.label)
-                yield said.rule == rule.id
-                if isinstance(rule.stats, ClassCounts):
-                    yield said.probabilities == probabilities(rule.stats)
 
     def python(self, text: str) -> Iterator[bool]:
         module = module_of(text)
@@ -389,9 +373,6 @@ def artefact(program: Program, kind: str) -> tuple[str, list[Mutant]]:
     if kind == "python":
         text = emit(program, "python").text
         return text, python_mutants(program, text)
-    if kind == "javascript":
-        text = emit(program, "javascript").text
-        return text, javascript_mutants(program, text)
     text = emit(program, "sql", EmitOptions(dialect=kind)).text
     return text, sql_mutants(program, text, DATABASES[kind]().dialect)
 
@@ -432,7 +413,7 @@ NEVER_IDLE = {
 # The others take minutes and are run by `pytest -m large`.
 QUICK = {
     **{"python": ("tennis",), "sqlite": ("tennis", "numeric", "rules")},
-    **{"duckdb": ("tennis",), "javascript": ("tennis", "numeric")},
+    "duckdb": ("tennis",),
 }
 QUICK_ELSEWHERE = ("numeric",)
 SLOW_MODEL = "mixed"  # the one for slow databases: it has every type
@@ -443,9 +424,6 @@ KINDS = (
 
 
 def cases() -> Iterator[Any]:
-    for model in [name for name in MODELS if name != "learned"]:
-        slow = () if model in QUICK["javascript"] else (pytest.mark.large,)
-        yield pytest.param(model, "javascript", marks=[needs_node, *slow])
     for kind, model in itertools.product(KINDS, MODELS):
         if kind in SLOW:
             if model == SLOW_MODEL:
@@ -475,8 +453,7 @@ def test_every_mutant_is_caught(model: str, kind: str) -> None:
     if model == "learned" or kind in SLOW:
         mutants = some_of_each(mutants)
     caught, idle = Counter[str](), Counter[str]()
-    in_process = in_one_process() if kind == "javascript" else nullcontext()
-    with many_mutants(text, database) as kept, in_process:
+    with many_mutants(text, database) as kept:
         assert check(text).passed
         judge = Judge(program, kind, kept)
         for mutant in mutants:

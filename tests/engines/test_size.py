@@ -27,7 +27,7 @@ from treecompile.model.ir import Condition, Op, Program, Tree
 from treecompile.model.paths import outcomes
 from treecompile.model.semantics import decider
 from treecompile.verify.execution import run_sql
-from treecompile.verify.node_process import run_node
+from treecompile.verify.languages import run_language
 from treecompile.verify.python_process import run_python
 
 ROWS = large_rows(300)
@@ -71,8 +71,9 @@ def test_python_holds_it(leaves: int, chain: bool) -> None:
 @pytest.mark.parametrize(("leaves", "chain"), SIZES)
 def test_javascript_holds_it(leaves: int, chain: bool) -> None:
     model = program(leaves, chain)
-    answers = run_node(emit(model, "javascript").text, model.body, ROWS)
-    assert [answer.rule for answer in answers] == expected(model)
+    text = emit(model, "javascript").text
+    _, answers = run_language(model, text, {}, "javascript", EmitOptions(), ROWS, 120)
+    assert [rule for _, rule, *_ in answers] == expected(model)
 
 
 # Those that take minutes to read more leaves than this, which is said when compiling.

@@ -5,19 +5,12 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from treecompile.emit.javascript.lower import decision_script
-from treecompile.emit.lowering import CompilerInput
-from treecompile.emit.targets import read_target
+from treecompile.emit.compiler import emit
 from treecompile.model.ir import Program
-from treecompile.verify import node_process
-from treecompile.verify.processes import RefusedError
 
 NODE = shutil.which("node")
 needs_node = pytest.mark.engine
@@ -38,42 +31,6 @@ FAILURES = """[predict, decide, predictProba, explain].map((asked) => {{
     return String(error);
   }}
 }})"""
-
-
-# Runs what it is told in lines of JSON, and replies in such lines.
-WORKER = f"""{node_process.FUNCTIONS}
-import {{ createInterface }} from "node:readline";
-for await (const line of createInterface({{ input: process.stdin }})) {{
-  const told = await run(...parse(line)).then(() => "", reason);
-  console.log(stringify(told));
-}}
-"""
-
-
-@contextmanager
-def in_one_process() -> Iterator[None]:
-    """Verify many modules without starting Node.js for each."""
-    assert NODE is not None
-    with subprocess.Popen(
-        [NODE, "--input-type=module", "-e", WORKER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as worker:
-        assert worker.stdin is not None
-        assert worker.stdout is not None
-        asked, replies = worker.stdin, worker.stdout
-
-        def execute(command: Sequence[str], folder: Path, timeout: float) -> None:
-            asked.write(json.dumps(command[-3:]) + "\n")
-            asked.flush()
-            if told := json.loads(replies.readline()):
-                raise RefusedError(told)
-
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(node_process, "execute", execute)
-            yield
-        asked.close()
 
 
 def run(script: str, kind: str = "module") -> str:
@@ -102,5 +59,5 @@ def thrown(*asked: tuple[Program, str]) -> list[list[str]]:
 
 
 def script(program: Program) -> str:
-    target = read_target("javascript")
-    return decision_script(CompilerInput(program, "", "", target))
+    """The module without its exports, to be a part of a larger script."""
+    return emit(program, "javascript").text.replace("\nexport ", "\n")

@@ -46,8 +46,9 @@ def test_jinja_and_verify_give_the_text_back(seed: int) -> None:
     ],
 )
 def test_labels_are_read_back_as_text(label: str) -> None:
-    columns = [dbt.column("prediction", "said: {{ x }}", values=[label])]
-    text = dbt.properties("m\U0001f600", "of {% y %}", columns)
+    columns = [dbt.Described("prediction", "said: {{ x }}", values=[label])]
+    made = dbt.Properties("m\U0001f600", "of {% y %}", columns)
+    text = dbt.properties(made)
     assert text.isascii()
     ((model,),) = [yaml.safe_load(text)["models"]]
     assert model["name"] == "m\U0001f600"
@@ -56,14 +57,6 @@ def test_labels_are_read_back_as_text(label: str) -> None:
     assert dbt.rendered(column["description"]) == "said: {{ x }}"
     tests = column["data_tests"]
     assert tests[1]["accepted_values"]["arguments"]["values"] == [label]
-
-
-@pytest.mark.parametrize("text", ["", "a", "a\n\nb", "a " * 200, "\n", '"', "XX"])
-def test_a_text_is_on_one_line_in_quotes(text: str) -> None:
-    written = dbt.scalar(text)
-    assert (written[0], written[-1]) == ('"', '"')
-    assert "\n" not in written
-    assert yaml.safe_load(written) == text
 
 
 def test_the_probability_is_that_of_a_label() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 import re
 import sqlite3
 import struct
@@ -24,7 +23,6 @@ from tests.support.random_models import HOSTILE
 from treecompile.emit.literals import (
     STRINGS,
     _clearly_nearest,
-    c_string,
     duckdb_string,
     identifiers,
     mysql_string,
@@ -246,9 +244,7 @@ def read_by_duckdb(literal: str) -> object:
 
 
 @pytest.mark.parametrize("text", SURROGATES, ids=ascii)
-@pytest.mark.parametrize(
-    "quote", [STRINGS[name] for name in STRINGS if name not in ("python", "json")]
-)
+@pytest.mark.parametrize("quote", STRINGS.values(), ids=STRINGS)
 def test_half_a_surrogate_pair_is_refused(
     quote: Callable[[str], str], text: str
 ) -> None:
@@ -279,21 +275,6 @@ def test_integers_beyond_64_bits_are_refused(value: int) -> None:
         sql_integer(value)
 
 
-@pytest.mark.parametrize("text", [*TEXTS, *SURROGATES], ids=ascii)
-def test_json_strings_are_ascii_and_read_back(text: str) -> None:
-    assert STRINGS["json"](text).isascii()
-    assert json.loads(STRINGS["json"](text)) == text
-
-
-def test_c_strings_are_bytes_in_octal() -> None:
-    assert c_string("plain") == '"plain"'
-    assert c_string('a"b\\c?') == '"a\\042b\\134c\\077"'
-    assert c_string("é1") == '"\\303\\2511"'
-    assert c_string(" ~\x1f\x7f") == '" ~\\037\\177"'
-    with pytest.raises(TargetError, match="NUL"):
-        c_string("a\0b")
-
-
 def test_mysql_reads_backslashes_in_hexadecimal_only() -> None:
     """What a backslash means, and the encoding of other text, depend on settings."""
     assert mysql_string("it's") == "'it''s'"
@@ -322,8 +303,8 @@ def test_sql_server_has_no_subnormal_numbers() -> None:
 # ---------------------------------------------------------------- names
 
 
-def names(*features: str, longest: int = 40, lower: bool = False) -> list[str]:
-    """The identifiers of some features, in a language that reserves `if` and `Else`."""
+def names(*features: str, longest: int = 40) -> list[str]:
+    """The identifiers of some features, in a language that reserves `if` and `else`."""
     body = RuleSet(
         tuple(Feature(name, Kind.NUMERIC, ValueType.FLOAT) for name in features),
         (),
@@ -333,7 +314,7 @@ def names(*features: str, longest: int = 40, lower: bool = False) -> list[str]:
         ),
         Rule("default", (), 0.0, STATS, 1.0),
     )
-    found = identifiers(body, ("if", "Else"), longest, lower=lower)
+    found = identifiers(body, ("if", "else"), longest)
     assert list(found) == list(range(len(features)))
     return list(found.values())
 
@@ -342,20 +323,17 @@ STATS = Moments(1.0, 0.0, 0.0)
 
 
 def test_identifiers_resemble_the_names() -> None:
-    assert names("Heat (°C)", "__a--b__", "size") == ["Heat_C", "a_b", "size"]
-    assert names("Heat (°C)", lower=True) == ["heat_c"]
+    assert names("Heat (°C)", "__a--b__", "size") == ["heat_c", "a_b", "size"]
     assert names("2nd", "x2") == ["x_2nd", "x2"]
     assert names("日本", "", "?") == ["feature", "feature_2", "feature_3"]
     assert names("a b c d", "a b cd", longest=6) == ["a_b_c", "a_b_cd"]
     assert names("x" * 50) == ["x" * 40]
-    assert names("X ray", "max X") == ["X_ray", "max_X"]
+    assert names("X ray", "max X") == ["x_ray", "max_x"]
 
 
 def test_identifiers_are_distinct() -> None:
-    assert names("a b", "a_b", "A B", "a-b 2") == ["a_b", "a_b_2", "A_B_3", "a_b_2_2"]
-    assert names("a b", "A B", lower=True) == ["a_b", "a_b_2"]
-    assert names("if", "IF", "else") == ["if_2", "IF_3", "else_2"]
-    assert names("if", "else", lower=True) == ["if_2", "else"]  # `Else` is another name
+    assert names("a b", "a_b", "A B", "a-b 2") == ["a_b", "a_b_2", "a_b_3", "a_b_2_2"]
+    assert names("if", "IF", "else") == ["if_2", "if_3", "else_2"]
 
 
 def test_a_decimal_is_clear_if_it_is_far_from_both_midpoints() -> None:

@@ -20,6 +20,7 @@ from treecompile.emit.options import EmitOptions
 from treecompile.emit.targets import read_target
 from treecompile.emit.templates import render
 from treecompile.model import words
+from treecompile.model.display import DisplayTable
 from treecompile.model.ir import (
     Branch,
     ClassCounts,
@@ -438,7 +439,8 @@ def test_hostile_text_is_shown_as_it_is(text: str) -> None:
 )
 def test_any_name_is_shown_as_it_is(text: str) -> None:
     name = md.name(text)
-    head = f"# {name}\n\n{name}\n\n{md.table([name, 'b'], [[name, 'c']])}\n"
+    table = md.table(DisplayTable("", [name, "b"], [[name, "c"]]))
+    head = f"# {name}\n\n{name}\n\n{table}\n"
     assert markup(head) <= OURS
     shown = words.name(text)
     assert [seen for _, seen in inlines(head)] == [shown, shown, shown, "b", shown, "c"]

@@ -15,8 +15,6 @@ from tests.support.samples import balanced, stump
 from treecompile.emit.compiler import emit
 from treecompile.emit.literals import plain_number
 from treecompile.emit.options import EmitOptions
-from treecompile.emit.sql.dialect import read_dialect
-from treecompile.emit.sql.text import threshold_text
 
 WRITTEN = [
     (40.0, "40", "40"),
@@ -51,28 +49,6 @@ def test_a_plain_number_is_the_double() -> None:
             assert float(text) == value
         if text := plain_number(value, any_decimal=False):
             assert Fraction(text) == Fraction(value)
-
-
-@pytest.mark.parametrize(
-    ("dialect", "forty", "half", "tenth"),
-    [
-        ("duckdb", "40", "40.5", "0.1"),
-        ("postgres", "40", "40.5", "0.1"),
-        ("sqlite", "40", "40.5", "0.1"),
-        ("snowflake", "40", "40.5", "CAST('0.1' AS DOUBLE PRECISION)"),
-        ("oracle", "40", "40.5", "0.1d"),
-        ("tsql", "40", "40.5", "0.1e0"),
-    ],
-)
-def test_thresholds_of_dialects(
-    dialect: str, forty: str, half: str, tenth: str
-) -> None:
-    made = read_dialect(dialect)
-    found = [threshold_text(value, made) for value in (40.0, 40.5, 0.1)]
-    assert found == [forty, half, tenth]
-    written = made.literals.typed.fill(half) if made.literals.typed else half
-    text = emit(stump(40.5), "sql", EmitOptions(dialect=dialect)).text
-    assert f"<= {written}" in text
 
 
 def test_answers_keep_the_type_of_a_double() -> None:

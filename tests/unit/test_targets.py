@@ -42,6 +42,10 @@ def change(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
+def places(phrase: Phrase) -> list[str]:
+    return re.findall(r"\{(\w*)\}", phrase.text)
+
+
 def phrases(part: object) -> dict[str, Phrase]:
     """The phrases of a section, by their keys."""
     assert is_dataclass(part)
@@ -63,13 +67,13 @@ def test_built_in_dialects(name: str) -> None:
         assert f"'{dialect.literals.stop}'" in dialect.columns.text.text
     assert dialect.limits.nesting >= 1
     assert dialect.limits.tests > dialect.limits.nesting
-    assert dialect.limits.double_of_many.places == [""]
+    assert places(dialect.limits.double_of_many) == [""]
     for kind in ValueType:
-        assert dialect.columns.of(kind).places == [""]
+        assert places(dialect.columns.of(kind)) == [""]
     for key, phrase in phrases(dialect.conditions).items():
         asks = key in ("number_missing", "number_known")
         expected = {"column"} if asks else {"x", "value"}
-        assert expected <= {*phrase.places} <= expected | {"x", "column"}, key
+        assert expected <= {*places(phrase)} <= expected | {"x", "column"}, key
         if key.endswith("_or_missing"):
             assert phrase.text.startswith("(")  # it stands between ANDs
             assert "{column} IS NULL" in phrase.text
@@ -156,36 +160,30 @@ def ours(tmp_path: Path, section: str, line: str) -> str:
 @pytest.mark.parametrize(
     ("section", "line", "message"),
     [
-        ("names", 'quote = ""', "quote = '': expected one or two quoting characters"),
-        ("names", 'quote = "<->"', "quote = '<->': expected one or two quoting"),
-        ("names", 'quote = "a"', "quote = 'a': expected one or two quoting"),
-        ("names", 'barred = "("', "barred = '(': not a regular expression: missing )"),
-        ("names", "fold_case = 1", "'fold_case' is 1: expected true or false"),
-        ("names", "longest = true", "'longest' is True: expected a whole number"),
-        ("names", "longest = -1", "longest = -1: expected 0 to 1,000,000,000"),
-        (
-            "names",
-            'counted_in = "x"',
-            "counted_in = 'x': choose from bytes, characters",
-        ),
-        ("literals", 'string = "x"', "string = 'x': choose from sql, sqlite, duckdb"),
-        ("literals", 'double = "x"', "double = 'x': choose from sql, postgres, sqlite"),
-        ("limits", "nesting = 0", "nesting = 0: expected 1 to 1,000"),
-        ("limits", f"tests = 0x{'f' * 9999}", "tests = a huge number: expected 1 to"),
-        ("limits", "tests = [1]", "'tests' is a list: expected a whole number"),
-        ("limits", "tests.a.b = 1", "'tests' is a section: expected a whole number"),
-        ("limits", 'beyond = "a\\nb"', "beyond = 'a\\nb': expected text on one line"),
-        ("text_types", 'loose = "x"', "'loose' is 'x': expected a list of texts"),
-        ("text_types", "loose = [1]", "'loose' is a list: expected a list of texts"),
-        ("conditions", 'at_most = "{y}"', "at_most = '{y}' has {y}: choose from {col"),
-        ("conditions", 'above = "{x.real}"', "above = '{x.real}' has {x.real}: choose"),
-        ("conditions", 'above = "{"', "above = '{': a single '{'; write a brace twice"),
-        ("conditions", f'above = "{"x" * 9999}"', ": longer than 4,000 characters"),
-        ("columns", 'number = "{x}"', "number = '{x}' has {x}: choose from {}"),
-        ("columns", "number = 1", "[columns]: 'number' is 1: expected text"),
-        ("forests", 'naming = "{answer}"', "expected {sums} exactly once"),
-        ("", 'key = "x"', "ours.toml: unknown key 'key'"),
-        ("", "names = 1", "'names' is 1: expected a section"),
+        ("names", 'quote = ""', "quote: expected one or two quoting characters"),
+        ("names", 'quote = "<->"', "quote: expected one or two quoting characters"),
+        ("names", 'quote = "a"', "quote: expected one or two quoting characters"),
+        ("names", 'barred = "("', "barred: not a regular expression: missing )"),
+        ("names", "fold_case = 1", "fold_case: expected true or false"),
+        ("names", "longest = true", "longest: expected a whole number"),
+        ("names", "longest = -1", "longest: expected 0 to 1,000,000,000"),
+        ("names", 'counted_in = "x"', "counted_in: choose from bytes, characters"),
+        ("literals", 'string = "x"', "string: choose from sql, sqlite, duckdb"),
+        ("literals", 'double = "x"', "double: choose from sql, postgres, sqlite"),
+        ("limits", "nesting = 0", "nesting: expected 1 to 1,000"),
+        ("limits", f"tests = 0x{'f' * 9999}", "tests: expected 1 to 1,000,000,000"),
+        ("limits", "tests = [1]", "tests: expected a whole number"),
+        ("limits", "tests.a.b = 1", "tests: expected a whole number"),
+        ("limits", 'beyond = "a\\nb"', "beyond: expected text on one line"),
+        ("text_types", 'loose = "x"', "loose: expected a list of texts"),
+        ("text_types", "loose = [1]", "loose: expected a list of texts"),
+        ("conditions", 'at_most = "{y}"', "at_most: no place {y} here: choose from {c"),
+        ("conditions", 'above = "{x.real}"', "above: no place {x.real} here: choose"),
+        ("conditions", 'above = "{"', "above: a single '{'; write a brace twice"),
+        ("columns", 'number = "{x}"', "number: no place {x} here: choose from {}"),
+        ("columns", "number = 1", "number: expected text"),
+        ("", 'key = "x"', "unknown key 'key'"),
+        ("", "names = 1", "names: expected a section"),
         ("names", "quoet = '[]'", "unknown key 'quoet': did you mean 'quote'?"),
     ],
 )
@@ -217,14 +215,13 @@ def test_a_dialect_is_based_on_another(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (b"a = " + b"[" * 100_000, "nested too deeply"),
+        (b"a = " + b"[" * 100_000, "recursion"),
         (b"a = " + b"1" * 10_000, "integer string conversion"),
         (b"a = '\xff'", "line 1: not UTF-8 text"),
-        (b"a" * 300_000, "is too large: more than 262,144 bytes"),
         (b"a" + b".a" * 2_000 + b" = 1", "unknown key 'a'"),
         (b"=", "Invalid"),
     ],
-    ids=["deep", "digits", "latin", "large", "dotted", "syntax"],
+    ids=["deep", "digits", "latin", "dotted", "syntax"],
 )
 def test_damaged_toml(tmp_path: Path, text: bytes, message: str) -> None:
     path = tmp_path / "ours.toml"
@@ -253,7 +250,7 @@ def test_the_name_of_a_dialect_file_does_not_end_a_comment(tmp_path: Path) -> No
             for name in ("", "../x", "/etc/passwd", "a/../../x", "a//b", ".", "..\\x")
         ),
         ("suffix = '/../x'", "expected a full stop and letters"),
-        ("formatter = 'rm'", "formatter = 'rm': choose from black"),
+        ("formatter = 'rm'", "formatter: choose from black"),
         ("folder = 'x'", "unknown key 'folder'"),
     ],
 )

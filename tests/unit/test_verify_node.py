@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import shutil
-from dataclasses import replace
 
 import pytest
 
-from tests.support.node import in_one_process, needs_node
+from tests.support.node import needs_node
 from tests.support.samples import numeric
 from treecompile.emit.compiler import emit
 from treecompile.model.errors import EngineError
@@ -27,7 +26,6 @@ from treecompile.model.ir import (
     ValueType,
 )
 from treecompile.model.semantics import negate
-from treecompile.verify.node_process import run_node
 from treecompile.verify.verification import verify
 
 # ---------------------------------------------------------------- claims
@@ -35,7 +33,7 @@ from treecompile.verify.verification import verify
 
 def test_without_node_it_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(EngineError, match=r"^Node.js is not installed .*: install it"):
+    with pytest.raises(EngineError, match="^there is no program 'node', so JavaScript"):
         verify(numeric(), emit(numeric(), "javascript").text)
 
 
@@ -45,9 +43,9 @@ def test_without_node_it_is_said_in_a_line(monkeypatch: pytest.MonkeyPatch) -> N
 @needs_node
 def test_a_branch_between_the_thresholds_is_found() -> None:
     text = emit(numeric(), "javascript").text
-    first = re.search(r"\n  if \((?:!\()?(\w+)", text)
+    first = re.search(r"\n  if \((?:!\()?(x\.\w+)", text)
     assert first is not None
-    arm = f'\n  if ({first[1]} === 77.125) return rule ? "R1" : "low";'
+    arm = f'\n  if ({first[1]} === 77.125) return {{ value: "low", rule: "R1" }};'
     report = verify(numeric(), text.replace(first[0], arm + first[0], 1), budget=2000)
     assert report.mismatches
 
@@ -59,32 +57,6 @@ def test_a_branch_between_the_thresholds_is_found() -> None:
 def test_a_module_without_an_end_is_stopped() -> None:
     report = verify(numeric(), "for (;;);", "node", budget=10, timeout=2)
     assert report.refused == "it did not end within 2 seconds (see timeout)"
-
-
-# ---------------------------------------------------------------- types of values
-
-TYPES = """
-const CLASSES = ["number", "bigint"];
-const predict = ({ x }) => typeof x;
-const decide = () => "R1", explain = () => "R1: always";
-const predictMany = (rows) => rows.map(predict);
-const predictProba = () => new Map([["number", 1], ["bigint", 0]]);
-export { CLASSES, decide, explain, predict, predictMany, predictProba };
-"""
-
-
-@needs_node
-def test_integers_are_numbers_where_these_are_exact() -> None:
-    """In a column of numbers an int is a BigInt, so that both are tried."""
-    codes = Feature("x", Kind.CATEGORICAL, ValueType.INT, (7, 2**53))
-    numbers = Feature("x", Kind.NUMERIC, ValueType.FLOAT)
-    tree = answering("number", "bigint").body
-    assert isinstance(tree, Tree)
-    rows = [(7,), (2**53 - 1,), (1 - 2**53,), (2**53,), (-(2**53),)]
-    found = run_node(TYPES, replace(tree, features=(codes,)), rows)
-    assert [answer.label for answer in found] == [*["number"] * 3, *["bigint"] * 2]
-    found = run_node(TYPES, replace(tree, features=(numbers,)), [(7,), (7.0,)])
-    assert [answer.label for answer in found] == ["bigint", "number"]
 
 
 @needs_node
@@ -115,18 +87,42 @@ def answering(*labels: Label) -> Program:
 def test_answers_of_another_type_are_mismatches() -> None:
     """1 is not 1n, not true and not "1"; -0 is not 0."""
     cases = [
-        (answering(0, 1), ": 1;", ": 1n;"),
-        (answering(0, 1), ": 1;", ': "1";'),
-        (answering(0, 1), ": 1;", ": true;"),
-        (answering(0, 1), ": 0;", ": -0;"),
-        (answering(False, True), ": true;", ": 1;"),
-        (answering(2**60, 1), ": 1n;", ": 1;"),
-        (answering("1", "2"), ': "1";', ": 1;"),
+        (answering(0, 1), "value: 1,", "value: 1n,"),
+        (answering(0, 1), "value: 1,", 'value: "1",'),
+        (answering(0, 1), "value: 1,", "value: true,"),
+        (answering(0, 1), "value: 0,", "value: -0,"),
+        (answering(False, True), "value: true,", "value: 1,"),
+        (answering(2**60, 1), "value: 1n,", "value: 1,"),
+        (answering("1", "2"), 'value: "1",', "value: 1,"),
     ]
-    with in_one_process():
-        for program, old, new in cases:
-            text = emit(program, "javascript").text
-            assert verify(program, text, budget=100).passed
-            assert old in text
-            changed = text.replace(old, new)
-            assert verify(program, changed, budget=100).mismatches, new
+    for program, old, new in cases:
+        text = emit(program, "javascript").text
+        assert old in text
+        changed = text.replace(old, new)
+        assert verify(program, changed, budget=100).mismatches, new
+
+
+FAULTS = [
+    (" <= ", " < "),
+    (" > ", " >= "),
+    ("!(x", "(x"),
+    ('"R2"', '"R1"'),
+    ("asNumber(", "Number("),
+    ("[0.", "[0.1 + 0."),
+    ("x.y", "x.x"),
+    ('value: "low"', 'value: "mid"'),
+    ('"R1: if', '"R9: if'),
+]
+
+
+@needs_node
+@pytest.mark.parametrize(("old", "new"), FAULTS)
+def test_planted_faults_are_found(old: str, new: str) -> None:
+    text = emit(numeric(), "javascript").text
+    assert verify(numeric(), text, budget=2000).passed
+    code = text[: text.index("const RULES")] if old != FAULTS[-1][0] else text
+    places = [match.start() for match in re.finditer(re.escape(old), code)]
+    assert places
+    for place in places[:3]:
+        broken = text[:place] + new + text[place + len(old) :]
+        assert not verify(numeric(), broken, budget=2000).passed

@@ -175,21 +175,22 @@ def verify(
     Then it is run. The exit code is 1 if an answer differs, or if it does not run; for
     a document, which cannot run, if its text differs.
 
-    A Python or JavaScript artefact is executed: verify only code that you would run.
+    An artefact of several files is verified by the name of its folder. Code is built
+    and executed: verify only what you would run.
     SQL can only read the test rows, as far as the engine allows.
     """
     from treecompile.cli import json_reports
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, read_model
-    from treecompile.model.files import read_text
     from treecompile.verify import verification as verifying
+    from treecompile.verify.languages import read_artefact
 
     program = read_model(model)
-    text = read_text(artefact, OptionError, most=MOST_ARTEFACT)
+    text, beside = read_artefact(Path(artefact), MOST_ARTEFACT)
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
     how = {"budget": budget, "seed": seed, "timeout": timeout, **given(options)}
-    report = verifying.verify(program, text, in_child=True, **how)
+    report = verifying.verify(program, text, beside=beside, in_child=True, **how)
     if as_json:
         json_reports.write(json_reports.verified(artefact, report))
     else:

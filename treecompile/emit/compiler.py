@@ -9,8 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from treecompile import __version__
-from treecompile.emit import document, forest_document, header, html, svg
-from treecompile.emit.javascript import lower as javascript
+from treecompile.emit import document, header, html, svg
 from treecompile.emit.languages import lower_language
 from treecompile.emit.lowering import (
     CompilerInput,
@@ -34,7 +33,6 @@ HTML = "html"
 # The lowerings that a target.toml can name.
 LOWERINGS: dict[str, Callable[[CompilerInput, EmitOptions], Lowered]] = {
     "python": lower_python,
-    "javascript": javascript.lower,
     "sql": sql.lower,
     "markdown": document.lower,
     HTML: html.lower,
@@ -46,7 +44,7 @@ FOREST_LOWERINGS: dict[str, Callable[[ForestInput, EmitOptions], Lowered]] = {
     "python": lower_python,
     "language": lower_language,
     "sql": sql.lower,
-    "markdown": forest_document.lower,
+    "markdown": document.lower,
 }
 
 
@@ -70,18 +68,9 @@ def emit(
 
     `identity` is its SHA-256, if already known.
     """
-    description = read_target(target)
-    lower = _lowering(description)
     with paused():
         identity = identity or sha256(program)
-        if isinstance(program, ForestProgram):
-            lower_forest = _forest_lowering(description)
-            description = replace(description, template=description.forest)
-            forest = ForestInput(program, identity, __version__, description)
-            lowered = lower_forest(forest, options)
-        else:
-            source = CompilerInput(program, identity, __version__, description)
-            lowered = lower(source, options)
+        description, lowered = _lowered(program, target, options, identity)
         head = header.written(identity, target, options)
         text = render(description, lowered, options.templates, head)
     if 0 < description.longest < len(text):
@@ -95,6 +84,28 @@ def emit(
         files[name] = render(other, lowered, options.templates, head)
     warnings = (*lowered.checked(text), *lowered.warnings)
     return Artefact(text, description.suffix, warnings, lowered.beside, files)
+
+
+def driver(program: AnyProgram, target: str, options: EmitOptions) -> str:
+    """Return the program that runs an artefact of a language, for `verify`."""
+    description, lowered = _lowered(program, target, options, "")
+    own = replace(description, template=description.driver)
+    return render(own, lowered, options.templates)
+
+
+def _lowered(
+    program: AnyProgram, target: str, options: EmitOptions, identity: str
+) -> tuple[Target, Lowered]:
+    """Return the target, with the template for the program, and what it places."""
+    description = read_target(target)
+    lower = _lowering(description)
+    if isinstance(program, ForestProgram):
+        lower_forest = _forest_lowering(description)
+        description = replace(description, template=description.forest)
+        forest = ForestInput(program, identity, __version__, description)
+        return description, lower_forest(forest, options)
+    source = CompilerInput(program, identity, __version__, description)
+    return description, lower(source, options)
 
 
 def _lowering(target: Target) -> Callable[[CompilerInput, EmitOptions], Lowered]:

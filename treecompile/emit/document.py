@@ -1,7 +1,8 @@
-"""Lowers a tree or rules to the strings of RULES.md, which an expert reads and signs.
+"""Lowers a model to the strings of RULES.md or MODEL.md, which an expert signs.
 
-The rules stand in it once, as the block that is read and compiled. All else is
-generated from the model and the figures measured with it.
+The rules stand in RULES.md once, as the block that is read and compiled. All else is
+generated from the model and the figures measured with it. No tree of a forest decides
+alone, so MODEL.md says how it answers, and what it relies on.
 """
 
 from __future__ import annotations
@@ -9,93 +10,90 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from treecompile.emit import md
-from treecompile.emit.lowering import CompilerInput, Lowered
+from treecompile.emit.figures import (
+    columns_table,
+    quality_table,
+    share,
+    unused_columns,
+)
+from treecompile.emit.lowering import CompilerInput, ForestInput, Lowered
 from treecompile.emit.options import EmitOptions
+from treecompile.measure.forest_importance import SplitShares, split_shares
 from treecompile.measure.statistics import wilson
 from treecompile.model import ir, words
+from treecompile.model.display import DisplayTable
 from treecompile.model.evidence import (
     MEASURED,
     NOTHING,
     Evidence,
     by_id,
     counted_rows,
-    label_rows,
-    right_rows,
-    rows_of,
     total,
 )
+from treecompile.model.forest_words import exactness, steps
 from treecompile.model.paths import DEFAULT_ID, leaf_count, outcomes, rule_ids, size
-from treecompile.model.semantics import answer, conditions, required_features
+from treecompile.model.semantics import conditions, required_features
 from treecompile.model.words import Rounding, rounded
 from treecompile.rules.extract import flatten
 from treecompile.rules.language.compile import ALGORITHM
 from treecompile.rules.language.printer import has_counts, needs_default, print_rules
 
 MAX_LEAVES = 30  # in a picture
+MOST_IMPORTANT = 30  # columns in the table of importance
 MAX_PICTURE = 50_000  # characters: Mermaid draws no longer text
 ALGORITHMS = {"id3": "ID3", "c45": "C4.5", "cart": "CART"}
-SQL_TYPES = {
-    ir.ValueType.FLOAT: "DOUBLE PRECISION",
-    ir.ValueType.STR: "VARCHAR",
-    ir.ValueType.INT: "BIGINT",
-    ir.ValueType.BOOL: "BOOLEAN",
-}
 
 
 @dataclass(frozen=True, slots=True)
-class RuleDocument:
-    """The strings of RULES.md; an empty one is left out."""
+class DocumentText:
+    """The strings of RULES.md or MODEL.md; an empty one is left out."""
 
     target: str  # play
     summary: str  # **play** is decided from outlook and wind by 5 rules, learned ...
     quality: str  # the table of right answers
-    reading: str  # Exactly one rule applies to a case. ...
-    fence: str  # ```
-    rules: str  # predict play: no, yes ...
     meaning: str  # An empty field is "missing".
-    data: str  # tennis.csv
-    diagram: str  # flowchart TD ...
-    evidence: str  # the table of the rows behind each rule
     columns: str  # the table of columns
     unused: str  # temperature
+    # Of a tree or rules.
+    reading: str = ""  # Exactly one rule applies to a case. ...
+    fence: str = ""  # ```
+    rules: str = ""  # predict play: no, yes ...
+    data: str = ""  # tennis.csv
+    diagram: str = ""  # flowchart TD ...
+    evidence: str = ""  # the table of the rows behind each rule
+    # Of a forest.
+    steps: Sequence[str] = ()  # ("The sum starts at 0.5.", ...)
+    exactness: Sequence[str] = ()  # ("Exact: the margin and the label. ...", ...)
+    share_of: str = ""  # gain, or splits
+    importance: str = ""  # the table of columns, with bars
 
 
-def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
+def lower(source: CompilerInput | ForestInput, options: EmitOptions) -> Lowered:
     program = source.program
-    body, rules = program.body, flatten(program.body)
-    block = print_rules(program, rules)
-    used = required_features(rules)
+    if isinstance(program, ir.ForestProgram):
+        used, own = required_features(program.body), _of_forest(program.body)
+        how = f"a forest of {size(program.body)}"
+    else:
+        rules = flatten(program.body)
+        used, own = required_features(rules), _of_rules(program, rules)
+        how = words.quantity(len(rules.rules), "rule")
+    target = md.name(program.target)
+    names = [md.name(program.body.features[index].name) for index in used]
+    columns = f" from {words.enumerated(names, last=' and ')}" if names else ""
     return Lowered(
-        RuleDocument(
-            target=md.name(program.target),
-            summary=summary_text(program, used, len(rules.rules)),
-            quality=quality_text(program),
-            reading=" ".join(_reading(program, rules)),
-            fence="`" * max(3, md.longest_fence(block) + 1),
-            rules=block.rstrip("\n"),
-            meaning=" ".join(meaning_text(program, used)),
-            data=_file(program.training),
-            diagram=_picture(body) if isinstance(body, ir.Tree) else "",
-            evidence=_evidence(program, rules),
-            columns=columns_text(program, used),
-            unused=unused_text(body, used),
+        DocumentText(
+            target=target,
+            summary=f"**{target}** is decided{columns} by {how}, {_origin(program)}.",
+            quality=md.table(quality_table(program, md.shown)),
+            meaning=" ".join(_meaning(program, used)),
+            columns=md.table(columns_table(program, used, md.shown)),
+            unused=unused_columns(program.body, used, md.shown),
+            **own,
         )
     )
-
-
-# ---------------------------------------------------------------- what it is, how good
-
-
-def summary_text(program: ir.AnyProgram, used: Sequence[int], rules: int) -> str:
-    names = [md.name(program.body.features[index].name) for index in used]
-    columns = f" from {md.listing(names, ' and ')}" if names else ""
-    how = f"by {words.quantity(rules, 'rule')}"
-    if isinstance(program.body, ir.Forest):
-        how = f"by a forest of {size(program.body)}"
-    origin = _origin(program)
-    return f"**{md.name(program.target)}** is decided{columns} {how}, {origin}."
 
 
 def _origin(program: ir.AnyProgram) -> str:
@@ -122,64 +120,35 @@ def _origin(program: ir.AnyProgram) -> str:
     return f"{made}, measured on {rows}" if is_measured else f"{made} from {rows}"
 
 
-def quality_text(program: ir.AnyProgram) -> str:
-    """Return how many answers are right, or how far off numbers are."""
-    training = program.training
-    if training is None:
-        return ""
-    options, also = dict(program.options), ", which also pruned the rules"
-    on_training = options.get("rules") == "c45rules"
-    on_others = (
-        options.get("rules") == "validation" or options.get("prune") == "reduced-error"
-    )
-    measured = [
-        (f"training data{also * on_training}", training.quality),
-        (f"validation data{also * on_others}", training.validation),
-    ]
-    if training.estimate is not None:
-        folds = training.estimate.folds
-        how = f"in {folds}-fold cross-validation" if folds > 1 else "held out"
-        measured.append((f"new rows, {how}", training.estimate.quality))
-    known = [(where, found) for where, found in measured if found is not None]
-    if not known:
-        return ""
-    if not program.body.labels:
-        heads = ["On", "Rows", "Mean absolute error", "Root mean squared error", "R²"]
-        return md.table(heads, [_of_values(*each) for each in known])
-    common = _most_common(program, known[0][1])
-    usual = md.value(program.body.labels[common])
-    rows = [
-        [
-            where,
-            str(rows_of(found)),
-            md.share(right_rows(found), rows_of(found)),
-            md.share(label_rows(found)[common], rows_of(found)),
-        ]
-        for where, found in known
-        if isinstance(found, ir.ClassQuality)
-    ]
-    return md.table(["On", "Rows", "Right", f"Always {usual}"], rows)
-
-
-def _most_common(program: ir.AnyProgram, measured: ir.Quality) -> int:
-    """Return the place of the label that is the most common one in training."""
-    labels, body, training = program.body.labels, program.body, program.training
-    assert training is not None
-    assert isinstance(measured, ir.ClassQuality)
-    stats: ir.Stats = ir.ClassCounts(tuple(map(float, label_rows(measured))))
-    if training.quality is None and isinstance(body, ir.Tree):
-        stats = body.nodes[0].stats
-    return labels.index(answer(stats, labels))
-
-
-def _of_values(where: str, found: ir.Quality) -> list[str]:
-    assert isinstance(found, ir.ValueQuality)
-    r_squared = "" if found.r_squared is None else f"{found.r_squared:.3f}"
-    errors = (found.mean_absolute_error, found.root_mean_squared_error)
-    return [where, str(found.rows), *map(rounded, errors), r_squared]
+def _meaning(program: ir.AnyProgram, used: Sequence[int]) -> Iterator[str]:
+    """Say what the words of the rules mean for values that are not there."""
+    kinds = {program.body.features[index].kind for index in used}
+    if kinds - {ir.Kind.NUMERIC} and not isinstance(program.body, ir.Forest):
+        yield 'A category that its line "from" does not name is "any other".'
+    if kinds:
+        empty = "an empty field, NULL or NaN"
+        if texts := [md.name(text) for text in program.na_values]:
+            empty += f", or in a text file {words.enumerated(texts, last=' or ')},"
+        yield f'{empty[0].upper()}{empty[1:]} is "missing".'
+    if isinstance(program.body, ir.Forest) and program.body.zero_is_missing:
+        features = map(program.body.features.__getitem__, program.body.zero_is_missing)
+        names = [md.name(feature.name) for feature in features]
+        yield f"So is a 0 in {words.enumerated(names, last=' and ')}."
 
 
 # ---------------------------------------------------------------- the rules
+
+
+def _of_rules(program: ir.Program, rules: ir.RuleSet) -> dict[str, Any]:
+    body, block = program.body, print_rules(program, rules)
+    return {
+        "reading": " ".join(_reading(program, rules)),
+        "fence": "`" * max(3, md.longest_fence(block) + 1),
+        "rules": block.rstrip("\n"),
+        "data": _file(program.training),
+        "diagram": _picture(body) if isinstance(body, ir.Tree) else "",
+        "evidence": md.table(_evidence(program, rules)),
+    }
 
 
 def _reading(program: ir.Program, rules: ir.RuleSet) -> Iterator[str]:
@@ -190,7 +159,7 @@ def _reading(program: ir.Program, rules: ir.RuleSet) -> Iterator[str]:
     kept = {rule.id for rule in (*rules.rules, rules.default)}
     dropped = [r.id for r in outcomes(program.body).values() if r.id not in kept]
     if dropped:
-        yield f"Left out, because no case can meet them: {md.listing(dropped)}."
+        yield f"Left out, because no case can meet them: {words.enumerated(dropped)}."
     counted = [rule for rule in rules.rules if has_counts(rule, rules.labels)]
     if not counted:
         return
@@ -215,21 +184,6 @@ def _reading(program: ir.Program, rules: ir.RuleSet) -> Iterator[str]:
 def _weights(rule: ir.Rule) -> tuple[float, ...]:
     stats = rule.stats
     return stats.weights if isinstance(stats, ir.ClassCounts) else ()
-
-
-def meaning_text(program: ir.AnyProgram, used: Sequence[int]) -> Iterator[str]:
-    """Say what the words of the rules mean for values that are not there."""
-    kinds = {program.body.features[index].kind for index in used}
-    if kinds - {ir.Kind.NUMERIC} and not isinstance(program.body, ir.Forest):
-        yield 'A category that its line "from" does not name is "any other".'
-    if kinds:
-        empty = "an empty field, NULL or NaN"
-        if texts := [md.name(text) for text in program.na_values]:
-            empty += f", or in a text file {md.listing(texts, ' or ')},"
-        yield f'{empty[0].upper()}{empty[1:]} is "missing".'
-    if isinstance(program.body, ir.Forest) and program.body.zero_is_missing:
-        zero = [program.body.features[i].name for i in program.body.zero_is_missing]
-        yield f"So is a 0 in {md.listing(list(map(md.name, zero)), ' and ')}."
 
 
 def _file(training: ir.Training | None) -> str:
@@ -268,14 +222,9 @@ def _picture(tree: ir.Tree) -> str:
 # ---------------------------------------------------------------- evidence
 
 
-def _evidence(program: ir.Program, rules: ir.RuleSet) -> str:
-    """Return the rows that each rule decides; "" if none are known."""
+def _evidence(program: ir.Program, rules: ir.RuleSet) -> DisplayTable:
+    """Return the rows that each rule decides; no line if none are known."""
     found, every, labels = by_id(program), total(program), rules.labels
-    if not any(own.rows for own in found.values()):
-        return ""
-    shown = list(rules.rules)
-    if isinstance(program.body, ir.RuleSet):
-        shown.append(rules.default)
     heads = ["Rule", "Decides", "Mean", "Standard deviation"]
     if labels:
         heads = ["Rule", "Decides", "Right", "95 % interval", "Lift"]
@@ -284,17 +233,27 @@ def _evidence(program: ir.Program, rules: ir.RuleSet) -> str:
     validation = _tallies(program)
     if validation:
         heads.append("Right in validation" if labels else "RMSE in validation")
+    shown = list(rules.rules) if any(own.rows for own in found.values()) else []
+    if shown and isinstance(program.body, ir.RuleSet):
+        shown.append(rules.default)
     rows = []
     for rule in shown:
         own = found.get(rule.id, NOTHING)
         said = "otherwise" if rule.id == DEFAULT_ID else rule.id
         line = [f"{said} {md.shown(words.answer(rule.value, labels))}"]
-        line.append(md.share(own.rows, every.rows))
-        line += _of_labels(rule, own, every, labels) if labels else _of_numbers(own)
+        line.append(share(own.rows, every.rows))
+        if labels:
+            line += _of_labels(rule, own, every, labels)
+        else:
+            line += [_rounded(own.mean), _rounded(own.deviation)]
         if validation:
             line.append(_validated(validation[rule.id], bool(labels)))
         rows.append(line)
-    return md.table(heads, rows)
+    return DisplayTable("Evidence", heads, rows)
+
+
+def _rounded(figure: float | None) -> str:
+    return "" if figure is None else rounded(figure)
 
 
 def _of_labels(
@@ -309,12 +268,7 @@ def _of_labels(
     usual = every.answers[labels.index(rule.value)] if every.answers else 0.0
     if usual:
         lift = f"{own.right / own.rows * every.rows / usual:.2f}"
-    return [md.share(own.right, own.rows), interval, lift]
-
-
-def _of_numbers(own: Evidence) -> list[str]:
-    figures = (own.mean, own.deviation)
-    return ["" if figure is None else rounded(figure) for figure in figures]
+    return [share(own.right, own.rows), interval, lift]
 
 
 def _tallies(program: ir.Program) -> dict[str, ir.RuleTally]:
@@ -336,27 +290,32 @@ def _validated(tally: ir.RuleTally, has_labels: bool) -> str:
     return f"{words.amount(right)} of {rows} ({100 * right / rows:.1f} %)"
 
 
-# ---------------------------------------------------------------- columns
+# ---------------------------------------------------------------- forests
 
 
-def columns_text(program: ir.AnyProgram, used: Sequence[int]) -> str:
-    if not used:
-        return ""
+def _of_forest(forest: ir.Forest) -> dict[str, Any]:
+    shares = split_shares(forest)
+    return {
+        "steps": steps(forest, md.shown),
+        "exactness": exactness(forest),
+        "share_of": "gain" if shares.are_gains else "splits",
+        "importance": md.table(_importance(forest, shares)),
+    }
+
+
+def _importance(forest: ir.Forest, found: SplitShares) -> DisplayTable:
+    """Return the columns that matter most, with a bar for each."""
+    ranked = found.ranked
     rows = []
-    for index in used:
-        feature = program.body.features[index]
-        column = program.training.columns[index] if program.training else None
-        values = md.listing([md.value(category) for category in feature.categories])
-        if column and column.low is not None and column.high is not None:
-            values = f"{rounded(column.low, 6)} to {rounded(column.high, 6)}"
-        if feature.kind is ir.Kind.ORDINAL:
-            values = f"in this order: {values}"
-        missing = str(column.missing) if column else "not counted"
-        rows.append([md.name(feature.name), values, missing, SQL_TYPES[feature.type]])
-    return md.table(["Column", "Values", "Missing", "SQL type"], rows)
+    for index in ranked[:MOST_IMPORTANT]:
+        share = found.shares[index]
+        bar = "█" * max(1, round(24 * share / found.shares[ranked[0]]))
+        rows.append([md.name(forest.features[index].name), _percent(share), bar])
+    if rest := ranked[MOST_IMPORTANT:]:
+        left = sum(found.shares[index] for index in rest)
+        rows.append([f"{len(rest):,} more", _percent(left), ""])
+    return DisplayTable("Importance", ["Column", "Share", ""], rows)
 
 
-def unused_text(body: ir.AnyBody, used: Sequence[int]) -> str:
-    named = set(used)
-    rest = [each for index, each in enumerate(body.features) if index not in named]
-    return md.listing([md.name(feature.name) for feature in rest])
+def _percent(share: float) -> str:
+    return "below 0.1 %" if share < 0.0005 else f"{100 * share:.1f} %"

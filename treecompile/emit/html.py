@@ -19,12 +19,14 @@ from typing import Any
 
 from markupsafe import Markup
 
+from treecompile.emit.figures import columns_table, unused_columns
 from treecompile.emit.lowering import CompilerInput, Lowered
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.svg import draw
 from treecompile.emit.targets import templates_folder
-from treecompile.measure.summary import quality_line
+from treecompile.measure.summary import measured, quality_line
 from treecompile.model import ir, words
+from treecompile.model.display import DisplayTable, confusion_table
 from treecompile.model.errors import TargetError
 from treecompile.model.evidence import Evidence, by_id
 from treecompile.model.paths import leaf_count, rule_ids, size
@@ -50,16 +52,14 @@ class PageRule:
 
 
 @dataclass(frozen=True, slots=True)
-class PageFeature:
-    """A column as the page shows it, and as the form for a row asks for it."""
+class PageField:
+    """A field of the form for a row."""
 
     name: str
-    place: int
-    kind: str  # numeric
-    values: str  # 30 to 60; cloudy, rainy, sunny
-    missing: str  # rows without a value in training
-    used: bool  # by some test
-    categories: list[str]  # of a form's list; empty for a number
+    place: int  # of the column
+    values: str  # in training: 30 to 60
+    numeric: bool
+    categories: list[str]  # of a list to choose from
     unseen: bool  # whether there can be another category
 
 
@@ -73,10 +73,11 @@ class ReviewPage:
     policy: str  # default-src 'none'; script-src 'sha256-...' ...
     facts: list[str]  # one line each: size, data, accuracy
     labels: list[str]
-    confusion: list[list[str]]  # a line for each label, which begins with its name
     picture: Markup  # SVG; "" for a list of rules
     rules: list[PageRule]
-    features: list[PageFeature]
+    fields: list[PageField]
+    tables: list[DisplayTable]  # the columns; of labels, the confusion matrix
+    unused: str  # temperature
     style: Markup
     script: Markup
     data: Markup  # JSON
@@ -90,17 +91,21 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
             f"{count:,} rules are too many for a page, which holds {MOST_RULES:,}:"
             " prune the model, or use to=markdown"
         )
-    is_list = isinstance(body, ir.RuleSet)
-    rules = flatten(body)
-    shown = (*rules.rules, rules.default) if is_list else rules.rules
+    rules, used = flatten(body), required_features(body)
+    shown, nodes, tests = rules.rules, list[Json](), list[Json]()
+    if isinstance(body, ir.RuleSet):
+        shown = (*rules.rules, rules.default)
+        tests = [[_test(test, body) for test in rule.conditions] for rule in shown]
+    else:
+        nodes = _nodes(body, shown)
     target, evidence = words.name(program.target), by_id(program)
-    labels = list(map(words.value, body.labels))
+    columns = columns_table(program, used)
     data = {
         "model": source.sha256,
         "target": target,
         "answers": [words.value(rule.value) for rule in shown],
-        "nodes": [] if isinstance(body, ir.RuleSet) else _nodes(body, shown),
-        "rules": [[_test(t, body) for t in r.conditions] for r in shown] * is_list,
+        "nodes": nodes,
+        "rules": tests,
         "row": _example(program),
     }
     style, script = _static("style.css"), _static("page.js")
@@ -111,11 +116,15 @@ def lower(source: CompilerInput, options: EmitOptions) -> Lowered:
         f"default-src 'none'; script-src {_digest(script)}; style-src"
         f" {_digest(style)}; img-src data:; base-uri 'none'; form-action 'none'",
         _facts(program),
-        labels,
-        _confusion(program, labels),
-        Markup("" if is_list else draw(program)),
+        list(map(words.value, body.labels)),
+        Markup(draw(program) if nodes else ""),
         [_rule(rule, rules, target, evidence[rule.id]) for rule in shown],
-        _features(program),
+        [
+            _field(body.features[index], index, row[1])
+            for index, row in zip(used, columns.rows, strict=True)
+        ],
+        [columns, *_confusion(program)],
+        unused_columns(body, used),
         Markup(style),
         Markup(script),
         _in_script(data),
@@ -151,15 +160,10 @@ def _facts(program: ir.Program) -> list[str]:
     return [*facts, *filter(None, [quality_line(program)])]
 
 
-def _confusion(program: ir.Program, labels: list[str]) -> list[list[str]]:
+def _confusion(program: ir.Program) -> list[DisplayTable]:
     """The rows of each label by the answer they get, of what says most."""
-    training = program.training
-    if training is None or not labels:
-        return []
-    estimate = training.estimate.quality if training.estimate else None
-    found = estimate or training.validation or training.quality
-    counts = found.confusion if isinstance(found, ir.ClassQuality) else ()
-    return [[name, *map(str, row)] for name, row in zip(labels, counts, strict=False)]
+    known = measured(program)
+    return confusion_table(program.body.labels, known[-1].quality) if known else []
 
 
 def _rule(
@@ -175,32 +179,15 @@ def _rule(
     )
 
 
-def _features(program: ir.Program) -> list[PageFeature]:
-    body, training = program.body, program.training
-    tested = set(required_features(body))
-    unknown = [ir.ColumnSummary(0)] * len(body.features)
-    columns = training.columns if training else unknown
-    return [
-        PageFeature(
-            words.name(feature.name),
-            place,
-            feature.kind.value,
-            _values(feature, column),
-            f"{column.missing:,}" if training else "",
-            place in tested,
-            list(map(words.value, feature.categories)),
-            unseen(feature) is not None,
-        )
-        for place, (feature, column) in enumerate(
-            zip(body.features, columns, strict=True)
-        )
-    ]
-
-
-def _values(feature: ir.Feature, column: ir.ColumnSummary) -> str:
-    if column.low is None or column.high is None:
-        return words.enumerated(list(map(words.value, feature.categories)), MOST_LISTED)
-    return f"{words.rounded(column.low, 6)} to {words.rounded(column.high, 6)}"
+def _field(feature: ir.Feature, place: int, values: str) -> PageField:
+    return PageField(
+        words.name(feature.name),
+        place,
+        values,
+        feature.kind is ir.Kind.NUMERIC,
+        list(map(words.value, feature.categories)),
+        unseen(feature) is not None,
+    )
 
 
 # ---------------------------------------------------------------- what the script reads
@@ -211,16 +198,21 @@ def _test(test: ir.Condition, body: ir.Body) -> Json:
     feature, value = body.features[test.feature], test.value
     if isinstance(value, tuple):
         places: Json = [rank(feature, category) for category in value]
-    elif feature.kind is ir.Kind.ORDINAL:
-        places = rank(feature, value)
     else:
-        places = _number(float(value))
+        places = _place(feature, value)
     return [test.feature, test.op.value, places, test.missing]
 
 
-def _number(value: float) -> Json:
-    """A double; JSON has no infinities."""
-    return value if isfinite(value) else "Infinity" if value > 0 else "-Infinity"
+def _place(feature: ir.Feature, value: ir.Value) -> Json:
+    """A number, or the place of a category; JSON has no infinities."""
+    if value is None:
+        return None
+    if feature.kind is ir.Kind.NUMERIC:
+        number = float(value)
+        if isfinite(number):
+            return number
+        return "Infinity" if number > 0 else "-Infinity"
+    return rank(feature, value) if value in feature.categories else "unseen"
 
 
 def _nodes(tree: ir.Tree, rules: Sequence[ir.Rule]) -> list[Json]:
@@ -229,30 +221,21 @@ def _nodes(tree: ir.Tree, rules: Sequence[ir.Rule]) -> list[Json]:
     A leaf that no row can reach has no rule.
     """
     ids, places = rule_ids(tree), {rule.id: n for n, rule in enumerate(rules)}
-    made: list[dict[str, Json]] = [{} for _ in tree.nodes]
+    above = words.tests_above(tree)
+    nodes: list[dict[str, Json]] = [{} for _ in tree.nodes]
     for position, node in enumerate(tree.nodes):
         if isinstance(node, ir.Leaf):
-            made[position]["rule"] = places.get(ids[position])
+            nodes[position]["rule"] = places.get(ids[position])
             continue
-        made[position]["children"] = [branch.then for branch in node.branches]
+        nodes[position]["children"] = [branch.then for branch in node.branches]
         for branch in node.branches:
-            feature = tree.features[branch.when.feature]
-            text = words.phrase([branch.when], feature)
-            own = {"above": position, "test": _test(branch.when, tree), "text": text}
-            made[branch.then] = own
-    return made
+            parent, text = above[branch.then]
+            own = {"above": parent, "test": _test(branch.when, tree), "text": text}
+            nodes[branch.then] = own
+    return nodes
 
 
 def _example(program: ir.Program) -> list[Json]:
     """The row that the form begins with; null is missing."""
     columns = program.training.columns if program.training else ()
-    row = zip(program.body.features, example(program.body, columns), strict=True)
-    return [_place(feature, value) for feature, value in row]
-
-
-def _place(feature: ir.Feature, value: ir.Value) -> Json:
-    if value is None:
-        return None
-    if feature.kind is ir.Kind.NUMERIC:
-        return _number(float(value))
-    return rank(feature, value) if value in feature.categories else "unseen"
+    return list(map(_place, program.body.features, example(program.body, columns)))

@@ -1,12 +1,11 @@
-"""Writes values and names as source text, by functions that targets name.
+"""Writes values and names as source text, exactly.
 
-Each function returns text that the target's language reads back as exactly the same
-value, or raises TargetError if the language has no such text.
+Each function returns text that Python, or a database, reads back as the same value, or
+raises TargetError if there is no such text.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -26,12 +25,11 @@ MIN_NORMAL = sys.float_info.min
 
 def python_string(text: str) -> str:
     """Return a Python string on one line, in the quotes that black chooses."""
-    if text.isprintable() and '"' not in text and "\\" not in text:
-        return f'"{text}"'
     quote = "'" if text.count('"') > text.count("'") else '"'
     marked = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
-    shown = (c if c.isprintable() else escaped(c) for c in marked)
-    return f"{quote}{''.join(shown)}{quote}"
+    if not marked.isprintable():
+        marked = "".join(c if c.isprintable() else escaped(c) for c in marked)
+    return f"{quote}{marked}{quote}"
 
 
 def python_literal(value: object) -> str:
@@ -39,55 +37,6 @@ def python_literal(value: object) -> str:
     if isinstance(value, float):
         return repr(value).replace("e+", "e")
     return python_string(value) if isinstance(value, str) else repr(value)
-
-
-# ---------------------------------------------------------------- JavaScript
-
-# Two halves of a surrogate pair, which JavaScript reads as one character.
-HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
-# Text that ends the script of a page, or begins a comment in it.
-MARKUP = re.compile("<(?=[/!]|script)", re.IGNORECASE)
-
-
-def javascript_string(text: str) -> str:
-    """Write a string on one line, in the quotes of prettier, and safe in a page."""
-    if HALVES.search(text):
-        raise TargetError(
-            f"{text!r} has both halves of a surrogate pair, which JavaScript takes for"
-            " one character: correct it"
-        )
-    quote = "'" if text.count('"') > text.count("'") else '"'
-    marked = text.replace("\\", "\\\\").replace(quote, "\\" + quote)
-    marked = MARKUP.sub(r"\\x3c", marked)
-    if marked.isprintable():
-        return f"{quote}{marked}{quote}"
-    shown = (c if c.isprintable() else _javascript_escape(c) for c in marked)
-    return f"{quote}{''.join(shown)}{quote}"
-
-
-def _javascript_escape(character: str) -> str:
-    code = ord(character)
-    return f"\\u{{{code:x}}}" if code > 0xFFFF else escaped(character)
-
-
-# ---------------------------------------------------------------- other languages
-
-
-def c_string(text: str) -> str:
-    """Write a string of C or similar: UTF-8, all but printable ASCII in octal."""
-    if "\0" in text:
-        raise TargetError(
-            f"{text!r} has a NUL character, which ends a string in C: remove it"
-        )
-    _require_unicode(text)
-    return '"' + "".join(map(_c_byte, text.encode())) + '"'
-
-
-def _c_byte(byte: int) -> str:
-    # Always three octal digits, or a digit after them would be read as a part of the
-    # number. A ? could begin a trigraph.
-    plain = 32 <= byte < 127 and byte not in b'"\\?'
-    return chr(byte) if plain else f"\\{byte:03o}"
 
 
 # ---------------------------------------------------------------- SQL
@@ -272,7 +221,7 @@ def _clearly_nearest(value: float, text: str) -> bool:
     return True
 
 
-# The functions that a dialect or a target can name.
+# The functions that a dialect can name.
 STRINGS: dict[str, Callable[[str], str]] = {
     "sql": sql_string,
     "sqlite": sqlite_string,
@@ -283,11 +232,7 @@ STRINGS: dict[str, Callable[[str], str]] = {
     "redshift": redshift_string,
     "tsql": tsql_string,
     "oracle": oracle_string,
-    "python": python_string,
-    "c": c_string,
-    "json": json.dumps,  # JSON and JavaScript, in ASCII
 }
-BACKSLASHED = frozenset({"clickhouse", "backslash"})  # STRINGS that use backslashes
 # The shortest decimal is the one that reads back as the same double. Most databases
 # would take it for an exact decimal: a cast or a suffix makes it a double.
 PLAIN = ("", "exact", "decimal")  # which thresholds are written as plain numbers
@@ -300,37 +245,26 @@ DOUBLES: dict[str, Callable[[float], str]] = {
     "oracle": "{!r}d".format,
     "shortest": repr,
 }
-INTEGERS: dict[str, Callable[[int], str]] = {"any": str, "64 bits": sql_integer}
 
 
 # ---------------------------------------------------------------- names
 
 
 def identifiers(
-    body: AnyBody,
-    reserved: Iterable[str],
-    longest: int = 40,
-    *,
-    lower: bool = False,
+    body: AnyBody, reserved: Iterable[str], longest: int = 40
 ) -> dict[int, str]:
-    """Return a distinct identifier, of letters, digits and _, per required feature.
-
-    With `lower` they are in lower case, for a language in which case matters.
-    Otherwise no two of them differ only by case.
-    """
-    folded = str if lower else str.casefold
-    taken = set(map(folded, reserved))
+    """Return a distinct identifier for each required feature: heat_in_c."""
+    taken = set(reserved)
     names = {}
     for index in required_features(body):
-        stem = re.sub(r"[^0-9A-Za-z]+", "_", body.features[index].name).strip("_")
-        stem = stem[:longest].strip("_") or "feature"
-        stem = stem.lower() if lower else stem
+        stem = re.sub("[^0-9A-Za-z]+", "_", body.features[index].name).strip("_")
+        stem = stem[:longest].strip("_").lower() or "feature"
         if stem[0].isdigit():
             stem = f"x_{stem}"
         name, number = stem, 1
-        while folded(name) in taken:
+        while name in taken:
             number += 1
             name = f"{stem}_{number}"
-        taken.add(folded(name))
+        taken.add(name)
         names[index] = name
     return names

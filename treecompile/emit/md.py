@@ -7,13 +7,12 @@ cell even inside code, so `table` escapes them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from treecompile.model import words
+from treecompile.model.display import DisplayTable
 from treecompile.model.ir import Label
 
-MAX_LISTED = 12  # names in a list that is not a rule
 # Plain words that are markup all the same: a list item, a link, emphasis.
 ACTIVE = re.compile(r"^\d+\.(?: |$)|www\.|(?<![^\W_])_|_(?![^\W_])", re.IGNORECASE)
 
@@ -57,21 +56,9 @@ def in_mermaid(text: str) -> str:
     return ACTIVE_IN_MERMAID.sub(lambda found: f"#{ord(found[0])};", text)
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
+def table(shown: DisplayTable) -> str:
+    """Return the lines of a table; "" for one without rows."""
+    lines = [shown.head, ["---"] * len(shown.head), *shown.rows]
     cells = ([cell.replace("|", r"\|") for cell in line] for line in lines)
-    return "\n".join(f"| {' | '.join(line)} |" for line in cells)
-
-
-def listing(items: Sequence[str], last: str = ", ") -> str:
-    """Return a list in a sentence; a long one ends in "and 7 more"."""
-    if len(items) <= MAX_LISTED + 1:  # never "and 1 more"
-        return last.join([*([", ".join(items[:-1])] if items[1:] else []), *items[-1:]])
-    rest = len(items) - MAX_LISTED
-    return f"{', '.join(items[:MAX_LISTED])} and {rest} more"
-
-
-def share(part: float, whole: float) -> str:
-    """Return a count and its share: "4 (28.6 %)"."""
-    of_all = f" ({100 * part / whole:.1f} %)" if whole else ""
-    return f"{words.amount(part)}{of_all}"
+    made = "\n".join(f"| {' | '.join(line)} |" for line in cells)
+    return made if shown.rows else ""

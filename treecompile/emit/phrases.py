@@ -20,11 +20,10 @@ class Phrase:
     The place `{}`, declared as "", is for phrases with only one.
     """
 
-    __slots__ = ("_pattern", "places", "text")
+    __slots__ = ("_pattern", "text")
 
     def __init__(self, text: str, names: Collection[str]) -> None:
         self.text = text
-        self.places: list[str] = []  # in their order, with repetitions
         # A pattern for the operator %, which fills all places in one pass.
         parts = []
         for match in TOKEN.finditer(text):
@@ -36,20 +35,14 @@ class Phrase:
                 parts.append(plain.replace("%", "%%"))
                 continue
             if name not in names:
-                raise ValueError(f"has {{{name}}}: {_choice(names)}")
+                raise ValueError(f"no place {{{name}}} here: {_choice(names)}")
             parts.append(f"%({name})s")
-            self.places.append(name)
         self._pattern = "".join(parts)
 
     def fill(self, only: object = "", /, **given: object) -> str:
         """Return the text with its places filled; `only` fills `{}`."""
         given[""] = only
         return self._pattern % given
-
-    def around(self, place: str, **given: object) -> tuple[str, str]:
-        """Return the filled texts before and after a place."""
-        before, _, after = self._pattern.partition(f"%({place})s")
-        return before % given, after % given
 
     def __bool__(self) -> bool:
         return bool(self.text)
@@ -60,5 +53,5 @@ class Phrase:
 
 def _choice(names: Collection[str]) -> str:
     if not names:
-        return "nothing can be filled in here; write a literal brace twice"
+        return "write a literal brace twice"
     return f"choose from {', '.join(f'{{{name}}}' for name in sorted(names))}"

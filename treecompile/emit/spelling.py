@@ -273,7 +273,7 @@ class Spelling:
     def names(self, body: ir.AnyBody, taken: Collection[str] = ()) -> dict[int, str]:
         """Return an identifier for each column that is read: distinct, not reserved."""
         reserved = {*taken, *self.language.reserved}
-        names = identifiers(body, reserved, lower=True)
+        names = identifiers(body, reserved)
         if not self.language.capital:
             return names
         return {place: name[0].upper() + name[1:] for place, name in names.items()}

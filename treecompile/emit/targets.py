@@ -54,6 +54,7 @@ class Target:
     driver: str = checked("", problem=lambda name: name and template_problem(name))
     build: str = ""
     run: str = ""
+    engine: str = ""  # what `verify` calls it, if not by the name of the folder
     formatter: str = checked("", choices=("", "black"))  # "" for none
     longest: int = checked(0, least=1)  # characters that its engine reads; 0: any
     spelling: Mapping[str, Any] = field(
@@ -96,10 +97,14 @@ def read_target(name: str) -> Target:
     return _built_in_target(name)
 
 
+def target_names() -> list[str]:
+    """Return the names of the built-in targets."""
+    return sorted(each.name for each in templates_folder().iterdir() if each.is_dir())
+
+
 @cache
 def _built_in_target(name: str) -> Target:
-    folder = templates_folder()
-    known = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
+    folder, known = templates_folder(), target_names()
     if name not in known:
         beside = f"; for the folder, write ./{name}" if os.path.isdir(name) else ""
         raise TargetError(f"unknown target {name!r}{nearest(name, known)}{beside}")

@@ -7,8 +7,8 @@ differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
@@ -17,10 +17,11 @@ from treecompile.model import ir
 from treecompile.model.display import Display, DisplayTable, Shown, example
 from treecompile.model.paths import paths, rule_ids, size
 from treecompile.model.semantics import decider
+from treecompile.model.words import by_feature
 from treecompile.regions.boxes import PAIRS, STEPS, Boxes, SearchBudget
 from treecompile.regions.compact import is_searchable, tested_only
 from treecompile.regions.deciding import deciding
-from treecompile.regions.region import Regions, rule_regions
+from treecompile.regions.region import Regions, region_of
 from treecompile.regions.space import Box, Space
 
 LISTED = 1000  # findings of each kind that get a witness
@@ -85,59 +86,48 @@ def check(program: ir.Program, budget: int = STEPS, listed: int = LISTED) -> Che
     if isinstance(body, ir.Tree):
         return _check_tree(body)
     found = RuleCheck(program, body, SearchBudget(budget), listed)
-    return found.check() if is_searchable(body) else found.check_each()
+    found.all_together() if is_searchable(body) else found.each_alone()
+    order = list(Fault)
+    findings = sorted(found.findings, key=lambda finding: order.index(finding.fault))
+    return Check(body, tuple(findings), found.counts, tuple(found.undecided))
 
 
 class RuleCheck:
     """The check of an ordered list."""
 
     def __init__(
-        self, program: ir.Program, rules: ir.RuleSet, budget: SearchBudget, listed: int
+        self, program: ir.Program, body: ir.RuleSet, budget: SearchBudget, listed: int
     ) -> None:
-        self.body, self.budget, self.listed = rules, budget, listed
-        self.rules, self.kept = tested_only(rules)
+        self.body, self.budget, self.listed = body, budget, listed
+        self.rules, kept = tested_only(body)
         columns = program.training.columns if program.training else ()
-        self.columns = [columns[index] for index in self.kept] if columns else ()
+        self.columns = [columns[index] for index in kept] if columns else ()
         self.space = Space(self.rules.features)
         self.all = (*self.rules.rules, self.rules.default)
         self.findings: list[Finding] = []
         self.counts = dict.fromkeys(Fault, 0)
         self.undecided: list[str] = []
 
-    def check(self) -> Check:
+    def all_together(self) -> None:
         self.boxes = Boxes(self.space, [rule.conditions for rule in self.rules.rules])
-        boxes = zip(self.all, self.boxes.boxes, strict=True)
-        self.unreachable([rule for rule, box in boxes if box is None])
+        pairs = zip(self.body.rules, self.boxes.boxes, strict=False)
+        self.unreachable(rule for rule, box in pairs if box is None)
         self.pairs()
         self.shadowed()
-        order = list(Fault)
-        self.findings.sort(key=lambda finding: order.index(finding.fault))
-        return self.result()
 
-    def check_each(self) -> Check:
+    def each_alone(self) -> None:
         """Only what can be said of each rule on its own: there are too many."""
-        features, empty = self.rules.features, []
-        for rule in self.rules.rules:
-            regions = rule_regions(rule, features).values()
-            if any(region.is_empty for region in regions):
-                empty.append(rule)
-        self.unreachable(empty)
+        self.unreachable(self.body.rules)
         reason = "there are too many rules, features or categories"
         for question in ("rules overlap", "each rule decides", "they are complete"):
             self.undecided.append(f"whether {question}: {reason}")
-        return self.result()
 
-    def result(self) -> Check:
-        return Check(
-            self.body, tuple(self.findings), self.counts, tuple(self.undecided)
-        )
-
-    def unreachable(self, rules: Sequence[ir.Rule]) -> None:
-        self.counts[Fault.UNREACHABLE] = len(rules)
-        for rule in rules[: self.listed]:
-            finding = _unreachable(rule.id, rule.conditions, self.space)
-            moved = (replace(t, feature=self.kept[t.feature]) for t in finding.tests)
-            self.findings.append(replace(finding, tests=tuple(moved)))
+    def unreachable(self, rules: Iterable[ir.Rule]) -> None:
+        for rule in rules:
+            if clash := _clash(rule.conditions, self.body.features):
+                self.counts[Fault.UNREACHABLE] += 1
+                if self.counts[Fault.UNREACHABLE] <= self.listed:
+                    self.findings.append(_contradiction(rule.id, clash))
 
     def found(self, fault: Fault, box: Box, *numbers: int) -> None:
         """Count a finding; list it, with a row, if there are not too many."""
@@ -146,13 +136,13 @@ class RuleCheck:
         if self.counts[fault] > self.listed or not self.budget.spend(steps):
             return
         row = self.space.row(box, self.columns)
-        decides = decider(self.rules, row)
+        names = [feature.name for feature in self.rules.features]
         self.findings.append(
             Finding(
                 fault,
                 tuple(self.all[number].id for number in numbers),
-                {self.rules.features[p].name: row[p] for p in self.boxes.columns},
-                self.all[decides].id,
+                dict(zip(names, row, strict=True)),
+                self.all[decider(self.rules, row)].id,
             )
         )
 
@@ -199,46 +189,43 @@ class RuleCheck:
                 self.counts[fault] += len(others[room:])
 
 
-def _unreachable(rule: str, tests: Sequence[ir.Condition], space: Space) -> Finding:
-    """A rule, with its conditions on the first feature of which they leave nothing."""
-    left = list(space.everything)
-    for test in tests:
-        index = test.feature
-        left[index] = left[index].meet(space.where(test))
-        if left[index].is_empty:
-            break
-    clash = tuple(test for test in tests if test.feature == index)
-    return Finding(Fault.UNREACHABLE, (rule,), None, tests=clash)
+def _clash(
+    tests: Sequence[ir.Condition], features: Sequence[ir.Feature]
+) -> Sequence[ir.Condition]:
+    """The tests of one feature that contradict each other, if any."""
+    for group in by_feature(tests):
+        if region_of(group, features[group[0].feature]).is_empty:
+            return group
+    return ()
 
 
-# ---------------------------------------------------------------- trees
+def _contradiction(rule: str, tests: Sequence[ir.Condition]) -> Finding:
+    return Finding(Fault.UNREACHABLE, (rule,), None, tests=tuple(tests))
 
 
 def _check_tree(tree: ir.Tree) -> Check:
     """In a tree only leaves that contradict themselves can be found."""
-    space = Space(tree.features)
-    ids = rule_ids(tree)
-    boxes: dict[int, Regions] = {0: {}}  # what the tests leave of each feature
-    unreachable, only_unknown = set(), set()
+    space, ids = Space(tree.features), rule_ids(tree)
+    left: dict[int, Regions] = {0: {}}  # of each feature, by the tests above a node
     for position, node in enumerate(tree.nodes):
-        box = boxes.pop(position, None)
-        if isinstance(node, ir.Leaf):
-            if box is None:
-                unreachable.add(position)
-            elif not all(region.has_known for region in box.values()):
-                only_unknown.add(position)
-        elif box is not None:
-            for branch in node.branches:
-                own, index = space.where(branch.when), branch.when.feature
-                left = box[index].meet(own) if index in box else own
-                if not left.is_empty:
-                    boxes[branch.then] = {**box, index: left}
-    tests = paths(tree) if unreachable else []
+        if isinstance(node, ir.Leaf) or position not in left:
+            continue
+        above = left.pop(position)
+        for branch in node.branches:
+            own, index = space.where(branch.when), branch.when.feature
+            met = above[index].meet(own) if index in above else own
+            if not met.is_empty:
+                left[branch.then] = {**above, index: met}
+    dead = [position for position in ids if position not in left]
+    tests = paths(tree) if dead else []
     findings = tuple(
-        _unreachable(identity, tests[position], space)
-        for position, identity in ids.items()
-        if position in unreachable
+        _contradiction(ids[position], _clash(tests[position], tree.features))
+        for position in dead
     )
     counts = {**dict.fromkeys(Fault, 0), Fault.UNREACHABLE: len(findings)}
-    unknown = tuple(ids[position] for position in ids if position in only_unknown)
+    unknown = tuple(
+        identity
+        for position, identity in ids.items()
+        if not all(region.has_known for region in left.get(position, {}).values())
+    )
     return Check(tree, findings, counts, only_unknown=unknown)

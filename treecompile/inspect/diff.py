@@ -4,17 +4,16 @@ Both models are walked at once over boxes of inputs. A box that one of them has 
 decided yet is divided by its next question. Where both have decided and their answers
 differ, the box is a difference. Adjacent boxes with the same answers are united.
 
-First the models are brought over common features, matched by name. A feature that one
-model lacks is one that it does not read. A category that one model does not know is an
-unseen value to it, which its conditions already handle. Where the two orders of an
-ordinal feature differ, its tests become sets of categories.
+First the models are brought over the features that one of them reads, matched by name.
+A category that one model does not know is an unseen value to it, which its conditions
+already handle. Where the two orders of an ordinal feature differ, its tests become sets
+of categories.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -24,13 +23,9 @@ from treecompile.model.batch import matching, predictions
 from treecompile.model.display import Display, DisplayTable, Shown, example
 from treecompile.model.errors import OptionError
 from treecompile.model.paths import upwards
-from treecompile.model.semantics import (
-    membership,
-    predict,
-    required_features,
-)
+from treecompile.model.semantics import predict, required_features
 from treecompile.regions.boxes import RULES, STEPS, Boxes, SearchBudget
-from treecompile.regions.compact import MOST_REGIONS, is_searchable
+from treecompile.regions.compact import MOST_REGIONS, is_searchable, over
 from treecompile.regions.region import Interval, Region
 from treecompile.regions.space import Box, Space
 from treecompile.tables.dataset import encode
@@ -38,6 +33,7 @@ from treecompile.tables.raw import RawTable
 
 UNDECIDED = object()
 Answers = tuple[ir.Label, ir.Label]  # of the old model and of the new one
+Bodies = tuple[ir.Body, ir.Body]  # over the same features
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,27 +92,110 @@ def diff(
     na_values: tuple[str, ...] = (),
 ) -> Diff:
     """Where two programs answer differently; with a table, for how many of its rows."""
-    both = pair(old, new)
-    found: dict[Box, Answers] = {}
+    features, columns = _common(old, new)
+    bodies = over(old.body, features), over(new.body, features)
+    space, found = Space(features), dict[Box, Answers]()
     is_complete = old.body == new.body
     if not is_complete:
-        found, is_complete = _search(both, SearchBudget(budget))
-    regions = [_difference(box, values, both) for box, values in _merged(found)]
-    result = Diff(both.features, tuple(regions), is_complete)
-    na = (*old.na_values, *new.na_values, *na_values)
+        found, is_complete = _search(bodies, space, SearchBudget(budget))
+    regions = []
+    for box, values in _merged(found):
+        row = space.row(box, columns)
+        named = {f.name: value for f, value in zip(features, row, strict=True)}
+        for program, value in zip((old, new), values, strict=True):
+            whole = tuple(named.get(f.name) for f in program.body.features)
+            if predict(program.body, whole) != value:
+                raise AssertionError(f"a bug: {named} was to give {value}")
+        regions.append(Difference(space.conditions(box), *values, named))
+    result = Diff(features, tuple(regions), is_complete)
     if table is None:
         return result
-    return _counted(result, both, table, na)
+    return _counted(result, bodies, table, (*old.na_values, *new.na_values, *na_values))
 
 
-def _search(both: Pair, budget: SearchBudget) -> tuple[dict[Box, Answers], bool]:
+def _counted(
+    result: Diff, bodies: Bodies, table: RawTable, na_values: tuple[str, ...]
+) -> Diff:
+    """The differences with the rows of a table in each, those with most rows first."""
+    features = result.features
+    columns = encode(features, table, range(len(features)), na_values)
+    old, new = (predictions(body, columns, table.rows) for body in bodies)
+    differing = np.flatnonzero(old != new)
+    regions = []
+    for region in result.regions:
+        inside = matching(region.tests, features, columns, differing)
+        regions.append(replace(region, rows=len(inside)))
+    regions.sort(key=lambda region: -(region.rows or 0))
+    return replace(
+        result, regions=tuple(regions), rows=table.rows, differing=len(differing)
+    )
+
+
+# ---------------------------------------------------------------- common features
+
+
+def _common(
+    old: ir.Program, new: ir.Program
+) -> tuple[tuple[ir.Feature, ...], list[ir.ColumnSummary]]:
+    """The features that a condition of either model reads, and what is known of each.
+
+    Of a column that both were learned from, the figures of the new model count.
+    """
+    if old.target != new.target:
+        raise OptionError(
+            f"the models predict different columns, {old.target!r} and {new.target!r}:"
+            " compare models of one target"
+        )
+    kinds = [_answers(program.body) for program in (old, new)]
+    if kinds[0] != kinds[1]:
+        raise OptionError(
+            f"the models predict {old.target!r} as {kinds[0]} and as {kinds[1]}:"
+            " compare models of the same kind"
+        )
+    found: dict[str, ir.Feature] = {}
+    columns: dict[str, ir.ColumnSummary] = {}
+    read = set()
+    for program in (old, new):
+        for index, feature in enumerate(program.body.features):
+            found[feature.name] = _joined(found.get(feature.name, feature), feature)
+            if program.training is not None:
+                columns[feature.name] = program.training.columns[index]
+        for index in required_features(program.body):
+            read.add(program.body.features[index].name)
+    kept = [name for name in found if name in read]
+    known = [columns.get(name, ir.ColumnSummary(0)) for name in kept]
+    return tuple(found[name] for name in kept), known
+
+
+def _answers(body: ir.Body) -> str:
+    labels = body.labels
+    return f"labels of type {type(labels[0]).__name__}" if labels else "numbers"
+
+
+def _joined(old: ir.Feature, new: ir.Feature) -> ir.Feature:
+    if old.type is not new.type:
+        raise OptionError(
+            f"the feature {old.name!r} is {old.type.value} in one model and"
+            f" {new.type.value} in the other: learn both from columns of one type"
+        )
+    if (old.kind, old.categories) == (new.kind, new.categories):
+        return old
+    categories = tuple(dict.fromkeys((*old.categories, *new.categories)))
+    return ir.Feature(old.name, ir.Kind.CATEGORICAL, old.type, categories)
+
+
+# ---------------------------------------------------------------- the search
+
+
+def _search(
+    bodies: Bodies, space: Space, budget: SearchBudget
+) -> tuple[dict[Box, Answers], bool]:
     """Disjoint boxes with different answers, and whether these are all."""
-    space = both.space
-    if not all(isinstance(b, ir.Tree) or is_searchable(b) for b in both.bodies):
+    if not all(isinstance(body, ir.Tree) or is_searchable(body) for body in bodies):
         return {}, False
     one, other = (
         TreeWalk(body, space) if isinstance(body, ir.Tree) else RuleWalk(body, space)
-        for body in both.bodies
+        for body in bodies
     )
     found: dict[Box, Answers] = {}
     waiting = [(space.everything, one.start, other.start)]
@@ -128,10 +207,11 @@ def _search(both: Pair, budget: SearchBudget) -> tuple[dict[Box, Answers], bool]
                 found[box] = mine, yours  # type: ignore[assignment]
             continue
         steps = 1 + one.steps(state) + other.steps(rival)
-        if len(found) * len(both.features) > MOST_REGIONS or not budget.spend(steps):
+        if len(found) * len(box) > MOST_REGIONS or not budget.spend(steps):
             return found, False
-        asks = one.question(state) if mine is UNDECIDED else other.question(rival)
-        index, regions = asks
+        index, regions = (
+            one.question(state) if mine is UNDECIDED else other.question(rival)
+        )
         for region in reversed(regions):
             inner = space.narrow(box, index, region)
             if inner is not None:
@@ -175,19 +255,6 @@ def _ends(region: Region) -> tuple[float, ...]:
     if isinstance(region, Interval):
         return region.low, region.high, region.missing
     return ()
-
-
-def _difference(box: Box, values: Answers, both: Pair) -> Difference:
-    row = both.space.row(box, both.columns)
-    named = {f.name: value for f, value in zip(both.features, row, strict=True)}
-    said = tuple(
-        predict(body, tuple(named[feature.name] for feature in body.features))
-        for body in both.originals
-    )
-    if said != values:
-        raise AssertionError(f"a bug: {row} was to give {values} and gives {said}")
-    shown = {both.features[index].name: row[index] for index in both.read}
-    return Difference(both.space.conditions(box), *values, shown)
 
 
 # ---------------------------------------------------------------- walks
@@ -266,122 +333,3 @@ class RuleWalk:
     def question(self, state: State) -> tuple[int, list[Region]]:
         yes, no, split = self.boxes.best(state)
         return split.index, [yes.box[split.index], no.box[split.index]]
-
-
-# ---------------------------------------------------------------- common features
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """The bodies of two programs, the old one first, and the features they share."""
-
-    originals: tuple[ir.Body, ir.Body]
-    bodies: tuple[ir.Body, ir.Body]  # the same over the common features
-    features: tuple[ir.Feature, ...]
-    space: Space
-    columns: tuple[ir.ColumnSummary, ...]
-    read: tuple[int, ...]  # the features that a condition of either reads
-
-
-def pair(old: ir.Program, new: ir.Program) -> Pair:
-    """Bring two programs together; an OptionError if they cannot be compared."""
-    if old.target != new.target:
-        raise OptionError(
-            f"the models predict different columns, {old.target!r} and {new.target!r}:"
-            " compare models of one target"
-        )
-    kinds = [_answers(program) for program in (old, new)]
-    if kinds[0] != kinds[1]:
-        raise OptionError(
-            f"the models predict {old.target!r} as {kinds[0]} and as {kinds[1]}:"
-            " compare models of the same kind"
-        )
-    olds = {feature.name: feature for feature in old.body.features}
-    news = {feature.name: feature for feature in new.body.features}
-    names = dict.fromkeys((*olds, *news))
-    features = tuple(_common(olds.get(name), news.get(name)) for name in names)
-    one, other = _over(old.body, features), _over(new.body, features)
-    read = {*required_features(one), *required_features(other)}
-    summaries = dict.fromkeys(names, ir.ColumnSummary(0))
-    for program, known in ((old, olds), (new, news)):  # those of the new one count
-        if program.training is not None:
-            summaries.update(zip(known, program.training.columns, strict=True))
-    return Pair(
-        (old.body, new.body),
-        (one, other),
-        features,
-        Space(features),
-        tuple(summaries.values()),
-        tuple(sorted(read)),
-    )
-
-
-def _answers(program: ir.Program) -> str:
-    labels = program.body.labels
-    return f"labels of type {type(labels[0]).__name__}" if labels else "numbers"
-
-
-def _common(old: ir.Feature | None, new: ir.Feature | None) -> ir.Feature:
-    if old is None or new is None:
-        known = old or new
-        assert known is not None
-        return known
-    if old.type is not new.type:
-        raise OptionError(
-            f"the feature {old.name!r} is {old.type.value} in one model and"
-            f" {new.type.value} in the other: learn both from columns of one type"
-        )
-    if (old.kind, old.categories) == (new.kind, new.categories):
-        return old
-    categories = tuple(dict.fromkeys((*old.categories, *new.categories)))
-    return ir.Feature(old.name, ir.Kind.CATEGORICAL, old.type, categories)
-
-
-def _over(body: ir.Body, features: tuple[ir.Feature, ...]) -> ir.Body:
-    """The same body over the common features."""
-    indices = {feature.name: index for index, feature in enumerate(features)}
-
-    @cache
-    def translated(test: ir.Condition) -> ir.Condition:
-        own = body.features[test.feature]
-        index = indices[own.name]
-        if own.kind is not ir.Kind.ORDINAL or features[index].kind is own.kind:
-            return replace(test, feature=index)
-        inside, chosen, missing = membership(test, own)
-        return ir.Condition(
-            index, ir.Op.IN if inside else ir.Op.NOT_IN, chosen, missing
-        )
-
-    def moved(node: ir.Node) -> ir.Node:
-        if isinstance(node, ir.Leaf):
-            return node
-        branches = (
-            ir.Branch(translated(b.when), b.then, b.weight) for b in node.branches
-        )
-        return replace(node, branches=tuple(branches))
-
-    if isinstance(body, ir.Tree):
-        return replace(body, features=features, nodes=tuple(map(moved, body.nodes)))
-    rules = (
-        replace(rule, conditions=tuple(map(translated, rule.conditions)))
-        for rule in body.rules
-    )
-    return replace(body, features=features, rules=tuple(rules))
-
-
-# ---------------------------------------------------------------- data
-
-
-def _counted(result: Diff, both: Pair, table: RawTable, na: tuple[str, ...]) -> Diff:
-    """The differences with the rows of a table in each, those with most rows first."""
-    columns = encode(both.features, table, both.read, na)
-    said = [predictions(body, columns, table.rows) for body in both.bodies]
-    differing = np.flatnonzero(said[0] != said[1])
-    regions = []
-    for region in result.regions:
-        inside = matching(region.tests, both.features, columns, differing)
-        regions.append(replace(region, rows=len(inside)))
-    regions.sort(key=lambda region: -(region.rows or 0))
-    return replace(
-        result, regions=tuple(regions), rows=table.rows, differing=len(differing)
-    )

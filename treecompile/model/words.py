@@ -23,25 +23,12 @@ from treecompile.model.sharing import Group, SharedPath
 
 PLAIN = re.compile(r"[^\W_][\w.%+/-]*(?: [\w.%+/-]+)*")  # needs no quotes in prose
 BARE = re.compile(r"[^\W0-9][\w.%/-]*")  # needs none in the rule language either,
-KEYWORDS = frozenset(  # unless it is one of these
-    (
-        *("predict", "from", "ordered", "if", "and", "then", "always", "otherwise"),
-        *(
-            "in",
-            "is",
-            "are",
-            "not",
-            "or",
-            "any",
-            "other",
-            "missing",
-            "known",
-            "true",
-            "false",
-            "of",
-        ),
-    )
+RESERVED = (  # unless it is one of these
+    "predict from ordered if and then always otherwise in is are not or any other"
+    " missing known true false of"
 )
+KEYWORDS = frozenset(RESERVED.split())
+LISTED = 12  # texts of a list in a sentence
 SYMBOLS = {"<=": "≤", ">=": "≥"}  # for pictures
 
 Figure = Callable[[float], str]  # writes a threshold
@@ -102,10 +89,11 @@ def quantity(count: float, noun: str = "case") -> str:
     return f"{shown} {noun}{'' if shown == '1' else 's'}"
 
 
-def enumerated(texts: Sequence[str], most: int) -> str:
-    """The first of them: "R1, R2 and 3 more"."""
-    rest = len(texts) - most
-    return ", ".join(texts[:most]) + (f" and {rest} more" if rest > 0 else "")
+def enumerated(texts: Sequence[str], most: int = LISTED, last: str = ", ") -> str:
+    """A list in a sentence: "R1, R2 and 3 more"; never "and 1 more"."""
+    if len(texts) > most + 1:
+        return f"{', '.join(texts[:most])} and {len(texts) - most} more"
+    return last.join([*([", ".join(texts[:-1])] if texts[1:] else []), *texts[-1:]])
 
 
 def phrase(

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
 from typing import NamedTuple
 
 from treecompile.model import words
 from treecompile.model.evidence import Evidence, of_nodes
 from treecompile.model.ir import Branch, Label, Leaf, Program, Split, Tree
-from treecompile.model.paths import leaves_below, rule_ids
+from treecompile.model.paths import depths, leaves_below, rule_ids
 from treecompile.model.semantics import conditions
 from treecompile.pictures import text
 
@@ -131,26 +130,22 @@ def _opened(
     limits: tuple[float, float],
     lit: frozenset[int],
 ) -> set[int]:
-    """The splits that are drawn with their branches: lit ones, then by most rows."""
-    opened: set[int] = set()
-    (most, deepest), ends = limits, 1
-    waiting: list[tuple[bool, float, int, int]] = []  # by importance; position, depth
+    """The splits that are drawn with their branches: lit ones, then by most rows.
 
-    def meet(position: int, depth: int) -> None:
-        is_lit = position in lit
-        if (is_lit or depth < deepest) and isinstance(tree.nodes[position], Split):
-            heappush(waiting, (not is_lit, -rows[position].rows, position, depth))
-
-    meet(0, 0)
-    while waiting:
-        is_dark, _, position, depth = heappop(waiting)
-        node = tree.nodes[position]
-        assert isinstance(node, Split)
-        more = len(node.branches) - 1
-        if is_dark and ends + more > most:
-            continue
-        opened.add(position)
-        ends += more
-        for branch in node.branches:
-            meet(branch.then, depth + 1)
+    A split stands before those below it, which have no more rows.
+    """
+    (most, deepest), ends, depth = limits, 1, depths(tree)
+    opened, drawn = set[int](), {0}
+    splits = {
+        position: [branch.then for branch in node.branches]
+        for position, node in enumerate(tree.nodes)
+        if isinstance(node, Split)
+    }
+    for position in sorted(splits, key=lambda p: (p not in lit, -rows[p].rows)):
+        below = splits[position]
+        fits = depth[position] < deepest and ends + len(below) - 1 <= most
+        if position in lit or (fits and position in drawn):
+            opened.add(position)
+            drawn.update(below)
+            ends += len(below) - 1
     return opened

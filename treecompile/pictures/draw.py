@@ -71,27 +71,28 @@ def picture(
         )
     followed = None if options.row is None else trail(program, options.row)
     lit = followed.passed if followed else frozenset[int]()
-    boxes, layout = _laid_out(program, tree, options, readable, lit)
+    boxes, layout, (wide, high) = _laid_out(program, tree, options, readable, lit)
     palette = Palette(tree, boxes[0].rows)
-    wide, high = place(boxes, layout)
     room = min(max(wide, NARROWEST), PAGE - 2 * MARGIN)
-    texts = text.wrapped(followed.sentence, room) if followed else []
-    swatches, top = _swatches(palette, room, MARGIN + 12 + LINE * (len(texts) + 1))
+    texts = [text.cut(words.name(program.target), 60)]
+    if followed:
+        texts += text.wrapped(followed.sentence, room)
+    places = [MARGIN + 12 + LINE * n for n in range(len(texts))]
+    swatches, top = _swatches(palette, room, places[-1] + LINE)
     notes = text.wrapped("; ".join(_notes(boxes, palette)), room)
-    places = [MARGIN + 12 + LINE * n for n in range(len(texts) + 1)]
     places += [top + LINE * n for n in range(1, len(notes) + 1)]
     left = MARGIN + (max(0, (room - wide) // 2) if layout == DOWN else 0)
+    below = places[-1] + 18 - LABEL
     for box in boxes:
         box.x += left
-        box.y += places[-1] + 18 - LABEL
+        box.y += below
         _paint(box, palette)
         _join(box, layout)
-    target = words.name(program.target)
     return Picture(
-        f"Decision tree for {target}",
+        f"Decision tree for {words.name(program.target)}",
         max(wide, room) + 2 * MARGIN,
-        places[-1] + 18 - LABEL + high + MARGIN,
-        list(map(TextLine, places, [text.cut(target, 60), *texts, *notes])),
+        below + high + MARGIN,
+        list(map(TextLine, places, [*texts, *notes])),
         swatches,
         boxes,
         sorted(boxes[1:], key=lambda box: box.lit),  # nothing crosses the lit ones
@@ -105,19 +106,21 @@ def _laid_out(
     options: DrawOptions,
     readable: int,
     lit: frozenset[int],
-) -> tuple[list[Box], str]:
-    """The boxes and the way they grow; levels are left out until they can be read."""
-    most = options.max_leaves or readable
+) -> tuple[list[Box], str, tuple[int, int]]:
+    """The boxes, the way they grow, and their size; as many levels as can be read."""
+    most, is_free = options.max_leaves or readable, options.max_leaves is None
     deepest = inf if options.max_depth is None else options.max_depth
-    is_free = options.max_depth is None and options.max_leaves is None
     while True:
         boxes = boxes_of(program, tree, (most, deepest), lit)
-        fits = place(boxes, DOWN)[0] <= PAGE - 2 * MARGIN
-        layout = options.layout or (DOWN if fits else RIGHT)
-        wide, _ = place(boxes, layout)
+        layout = options.layout or DOWN
+        size = place(boxes, layout)
+        if not options.layout and size[0] > PAGE - 2 * MARGIN:
+            layout = RIGHT
+            size = place(boxes, layout)
         drawn = max(box.depth for box in boxes if not (box.parent and box.parent.lit))
-        if not is_free or wide <= SHRINKABLE or drawn < 2:
-            return boxes, layout
+        can_shrink = is_free and options.max_depth is None and drawn > 1
+        if size[0] <= SHRINKABLE or not can_shrink:
+            return boxes, layout, size
         deepest = drawn - 1
 
 

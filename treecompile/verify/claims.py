@@ -8,20 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from treecompile.emit import header
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql.dialect import read_dialect
 from treecompile.emit.sql.outputs import Asked, asked_outputs, output_problem
-from treecompile.emit.targets import nearest, read_target
+from treecompile.emit.targets import Target, nearest, read_target, target_names
 from treecompile.engines.addresses import ENGINES
 from treecompile.model.errors import EngineError, OptionError
 from treecompile.model.ir import AnyBody, AnyProgram, Forest
 from treecompile.verify.execution import read_options
 
-PYTHON, NODE, SQL = "python", "node", "sql"
-MODULES = {"python": PYTHON, "javascript": NODE}  # engines that run a module, by target
-RUNNERS = (*MODULES.values(), *ENGINES)  # what --engine can name
+PYTHON, SQL = "python", "sql"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,35 +42,35 @@ def claim(
     columns: Mapping[str, str] | None = None,
 ) -> Claim:
     """Return what is to be verified, from the text and from the user's options."""
-    if engine and engine not in RUNNERS:
-        raise EngineError(f"{engine!r} cannot be run here{nearest(engine, RUNNERS)}")
+    known = runners()
+    if engine and engine not in known:
+        raise EngineError(f"{engine!r} cannot be run here{nearest(engine, known)}")
     told = {"output": output, "label": label, "columns": dict(columns or {})}
     told = {name: value for name, value in told.items() if value}
     if said := header.read(text):
         target, options = said.target, EmitOptions(**said.options)
     elif engine:
-        target = {on: name for name, on in MODULES.items()}.get(engine, SQL)
+        target = modules().get(engine, SQL)
         options = EmitOptions()
         if target == SQL:
             options = read_options(text, dialect=engine, **told)
     else:
         raise EngineError(
             "the artefact does not name its engine (SQL without comments does not):"
-            f" add engine, one of {', '.join(RUNNERS)}"
+            f" add engine, one of {', '.join(known)}"
         )
-    lowering = read_target(target).lowering
-    if lowering != SQL:
+    described = read_target(target)
+    if described.lowering != SQL:
         if output or label:
             raise OptionError(f"output is for SQL, not {target}: leave it out")
-        runs_on = MODULES.get(lowering, "")
-        return Claim(target, options, runs_on, _of_module(program.body))
+        return Claim(target, options, _engine(described), _of_module(program.body))
     for name, value in told.items():
         if value != getattr(options, name):
             raise OptionError(
                 f"{name}={value!r}: the artefact says {getattr(options, name)!r}: leave"
                 " the option out"
             )
-    if engine in MODULES.values():
+    if engine in modules():
         raise OptionError(f"engine={engine!r}: the artefact is SQL: leave it out")
     try:
         asked = asked_outputs(program.body, options)
@@ -81,6 +80,27 @@ def claim(
         raise EngineError(f"the artefact is of another model: {error}") from None
     engine = engine or read_dialect(options.dialect).engine
     return Claim(target, options, engine, asked)
+
+
+def modules() -> dict[str, str]:
+    """Return the engines that run modules, each with its target."""
+    targets = map(read_target, target_names())
+    return {engine: each.name for each in targets if (engine := _engine(each))}
+
+
+def runners() -> list[str]:
+    """Return what `engine` can name."""
+    return [*sorted(modules(), key=lambda name: name != PYTHON), *ENGINES]
+
+
+def _engine(target: Target) -> str:
+    """Return what runs the modules of a target; "" if they are not run, or no modules.
+
+    That of a language is named after its folder, if target.toml says no other name.
+    """
+    if target.lowering == PYTHON:
+        return PYTHON
+    return (target.engine or Path(target.name).name) if target.driver else ""
 
 
 def _of_module(body: AnyBody) -> Sequence[Asked]:

@@ -43,27 +43,38 @@ def not_in_time(timeout: float) -> str:
     return f"it did not end within {timeout:g} seconds (see timeout)"
 
 
-def execute(command: Sequence[str], folder: Path, timeout: float) -> None:
+def execute(
+    command: Sequence[str],
+    folder: Path,
+    timeout: float,
+    given: str | Path = os.devnull,
+    answers: str | Path = os.devnull,
+) -> None:
     """Run a program to its end, or raise RefusedError with the reason.
 
-    Rows and answers are files in the folder, so nothing that the artefact prints can be
-    taken for an answer.
+    It reads `given` and writes to `answers`; its errors are in errors.txt.
     """
-    try:
-        done = subprocess.run(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            cwd=folder,
-            timeout=timeout,
-        )
-    except subprocess.TimeoutExpired:
-        raise RefusedError(not_in_time(timeout)) from None
+    errors = folder / "errors.txt"
+    with (
+        open(given, "rb") as rows,
+        open(answers, "wb") as out,
+        open(errors, "wb") as said,
+    ):
+        try:
+            done = subprocess.run(
+                command,
+                stdin=rows,
+                stdout=out,
+                stderr=said,
+                cwd=folder,
+                timeout=timeout,
+            )
+        except subprocess.TimeoutExpired:
+            raise RefusedError(not_in_time(timeout)) from None
     if done.returncode < 0:
         raise RefusedError(f"it was ended: {signal.strsignal(-done.returncode)}")
     if done.returncode:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        lines = errors.read_text("utf-8", errors="replace").strip().splitlines()
         raise RefusedError(lines[-1] if lines else "it ended without a message")
 
 

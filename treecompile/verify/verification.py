@@ -22,14 +22,13 @@ from treecompile.engines.addresses import ENGINES
 from treecompile.model.display import Display, DisplayTable, Shown, example
 from treecompile.model.errors import EngineError, TreecompileError, shortened
 from treecompile.model.file.write import sha256
-from treecompile.model.forests import single
 from treecompile.model.ir import AnyProgram, Label, Row, ValueType
 from treecompile.model.semantics import required_features
 from treecompile.model.unicode import is_unicode
 from treecompile.verify.axes import added, integers_beside, of_dialect
-from treecompile.verify.claims import NODE, PYTHON, Claim, claim
+from treecompile.verify.claims import PYTHON, Claim, claim
 from treecompile.verify.execution import holdable, run_sql
-from treecompile.verify.node_process import run_node
+from treecompile.verify.languages import run_language
 from treecompile.verify.processes import (
     TIMEOUT,
     RefusedError,
@@ -124,6 +123,7 @@ def verify(
     budget: int = BUDGET,
     seed: int = 0,
     timeout: float = TIMEOUT,
+    beside: Mapping[str, str] | None = None,
     in_child: bool = False,
 ) -> Report:
     """Compare the text of an artefact with what the model gives, and run it.
@@ -131,14 +131,16 @@ def verify(
     The header of the artefact names the target, the engine and the options. For SQL
     without comments, `engine`, `columns`, `output` and `label` do. It runs over the
     cells of the model, at most `timeout` seconds each time; `url` is that of a database
-    server. With `in_child`, it runs in a process of its own, so that a crash of the
-    engine is a result, too.
+    server, and `beside` has the other files of a language of several files. With
+    `in_child`, it runs in a process of its own, so that a crash of the engine is a
+    result, too.
     """
+    beside = beside or {}
     check_timeout(timeout)
     if not is_unicode(text):
         raise EngineError("the artefact is not Unicode text: it has a lone surrogate")
     claimed = claim(program, text, engine, output, label, columns)
-    fresh, report = _compared(program, text, claimed)
+    fresh, report = _compared(program, text, claimed, beside)
     if not claimed.engine:
         return report
     reference = Reference(program.body, claimed.wanted)
@@ -152,7 +154,7 @@ def verify(
         names = [feature.name for feature in program.body.features]
         number, found = 0, []
         for rows, answers in _runs(
-            program, text, claimed, tries.rows, typed, url, timeout
+            program, text, beside, claimed, tries.rows, typed, url, timeout
         ):
             number += len(rows)
             said = reference.judge(rows)
@@ -177,14 +179,18 @@ def verify(
         return replace(report, refused=shortened(str(error)))
 
 
-def _compared(program: AnyProgram, text: str, claimed: Claim) -> tuple[str, Report]:
+def _compared(
+    program: AnyProgram, text: str, claimed: Claim, beside: Mapping[str, str]
+) -> tuple[str, Report]:
     """Return what the model gives with the options of the artefact, and the verdict.
 
     What cannot be run here must be the same text.
     """
-    said, own, fresh = header.read(text), sha256(program), ""
+    said, own, fresh, is_same = header.read(text), sha256(program), "", False
     try:
-        fresh = emit(program, claimed.target, claimed.options, own).text
+        artefact = emit(program, claimed.target, claimed.options, own)
+        fresh = artefact.text
+        is_same = fresh == text and beside.items() <= artefact.files.items()
     except TreecompileError:
         if not claimed.engine:
             raise
@@ -199,7 +205,7 @@ def _compared(program: AnyProgram, text: str, claimed: Claim) -> tuple[str, Repo
     return fresh, Report(
         claimed.engine,
         refused=refused,
-        as_emitted=True if fresh == text else False if is_of_now and fresh else None,
+        as_emitted=True if is_same else False if is_of_now and fresh else None,
         of_another_model=said is not None and said.sha256 != own,
     )
 
@@ -239,8 +245,9 @@ def _plain(parts: Sequence[object]) -> object:
 def _runs(
     program: AnyProgram,
     text: str,
+    beside: Mapping[str, str],
     claimed: Claim,
-    rows: tuple[Row, ...],
+    rows: Sequence[Row],
     typed: Callable[..., ProbeRows],  # takes the numbers `beside` a threshold
     url: str,
     timeout: float,
@@ -248,14 +255,14 @@ def _runs(
     """Yield the runs; tables have tested columns only: other names may be unusable."""
     required, features = required_features(program.body), program.body.features
     types = {features[index].type for index in required}
-    if claimed.engine in (PYTHON, NODE):
+    if claimed.engine not in ENGINES:
         if ValueType.FLOAT in types:
-            rows += typed(beside=integers_beside).rows
+            rows = [*rows, *typed(beside=integers_beside).rows]
         if claimed.engine == PYTHON:
             yield rows, run_python(text, features, rows, timeout)
             return
-        said = run_node(text, single(program, "JavaScript").body, rows, timeout)
-        yield rows, [(one.label, one.rule, *one.probabilities) for one in said]
+        asked = (claimed.target, claimed.options, rows, timeout)
+        yield run_language(program, text, beside, *asked)
         return
     engine = ENGINES[claimed.engine].at(url)
     tested = [features[index] for index in required]
@@ -276,8 +283,8 @@ def _runs(
 
     yield run(rows)
     if ValueType.FLOAT in types:
-        for name, beside in of_dialect(engine.dialect.number_types).items():
-            yield run(typed(beside=beside).rows, number_type=name)
+        for name, near in of_dialect(engine.dialect.number_types).items():
+            yield run(typed(beside=near).rows, number_type=name)
     if ValueType.STR in types:
         for name in engine.dialect.text_types.loose:
             yield run(rows, text_type=name)

@@ -47,12 +47,13 @@ def reference(table: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """A column of a dbt model, its texts as YAML."""
+    """A column of a dbt model."""
 
     name: str
     description: str
-    quote: bool  # whether it must be quoted
-    values: Sequence[str]  # all that it can have, as SQL literals; (): any
+    quote: bool = False  # whether it must be quoted
+    # All that it can have; dbt copies them into SQL: they are SQL literals. (): any.
+    values: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +65,11 @@ class Properties:
     columns: Sequence[Described]
 
 
-def column(
-    name: str, description: str, quote: bool = False, values: Sequence[str] = ()
-) -> Described:
-    """Declare a column. dbt copies its values into SQL: they are SQL literals."""
-    written = [scalar(escaped(value)) for value in values]
-    return Described(scalar(name), scalar(escaped(description)), quote, written)
-
-
-def properties(
-    name: str, description: str, columns: Sequence[Described], templates: str = ""
-) -> str:
+def properties(made: Properties, templates: str = "") -> str:
     """Return the YAML beside a dbt model: its columns, and tests of them."""
     target = replace(read_target("sql"), template="properties.yml.jinja")
-    made = Properties(scalar(name), scalar(escaped(description)), columns)
-    return render(target, Lowered(made), templates)
+    filters = {"scalar": scalar, "escaped": escaped}
+    return render(target, Lowered(made, filters=filters), templates)
 
 
 def scalar(text: str) -> str:

@@ -126,7 +126,7 @@ class TreeSums:
     greatest: str = "GREATEST"  # the function that returns its greatest argument
     # How the sums get names in an expression, so that each is written only once:
     # "(SELECT {answer} FROM (VALUES ({sums})) AS sums ({names}))"
-    naming: Phrase = phrase("{answer} {sums} {names}", "", once="sums")
+    naming: Phrase = phrase("{answer} {sums} {names}", "")
     # One name, by `{place}` from 0 or `{number}` from 1: "s{place}"
     named: Phrase = phrase("{place} {number}", "")
     # Or whether they are columns of a subquery, which can refer to the current row ...
@@ -148,6 +148,16 @@ class TextTypes:
     """Other types of a text column."""
 
     loose: Sequence[str] = ()  # types that equate some different texts
+
+
+@dataclass(frozen=True, slots=True)
+class Types(targets.ByType[str]):
+    """The type that a column must have: DOUBLE."""
+
+    number: str
+    text: str
+    integer: str
+    boolean: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +228,7 @@ class Dialect:
     names: DialectNames
     literals: DialectLiterals
     limits: DialectLimits
-    types: targets.ByType[str]  # the type that a column must have: DOUBLE
+    types: Types
     number_types: NumberTypes = NumberTypes()
     text_types: TextTypes = TextTypes()
     columns: Casts

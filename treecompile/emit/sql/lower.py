@@ -19,16 +19,8 @@ from treecompile.emit.sql.checks import check_values, console_warnings, size_war
 from treecompile.emit.sql.dialect import Dialect, read_dialect
 from treecompile.emit.sql.forest import forest_expressions, forest_stages
 from treecompile.emit.sql.outputs import OUTPUTS, Asked, answer_type, asked_outputs
-from treecompile.emit.sql.statement import (
-    Column,
-    Expression,
-    SqlText,
-    case,
-    statement,
-)
+from treecompile.emit.sql.statement import Columns, case, laid_out, statement
 from treecompile.emit.sql.text import ConditionWriter, Quoting, column_names, literal
-from treecompile.emit.targets import read_target
-from treecompile.emit.templates import render
 from treecompile.model import ir, words
 from treecompile.model.paths import leaf_count
 from treecompile.model.semantics import probabilities
@@ -43,11 +35,12 @@ def lower(source: CompilerInput | ForestInput, options: EmitOptions) -> Lowered:
     check_values(program.body, dialect)
     asked = asked_outputs(program.body, options)
     columns = column_names(program.body, Quoting(dialect, bare=True), options.columns)
+    stages: Mapping[str, Columns] = {}
     if isinstance(program, ir.ForestProgram):
         stages, answers = forest_stages(program.body, dialect, columns, options)
     else:
         said = words.evidence_by_id(program) if options.comments else UNSAID
-        stages, answers = {}, expressions(program.body, dialect, columns, options, said)
+        answers = _expressions(program.body, dialect, columns, asked, said)
     made = replace(
         statement(answers, stages, dialect, options),
         has_header=options.comments,
@@ -62,6 +55,7 @@ def lower(source: CompilerInput | ForestInput, options: EmitOptions) -> Lowered:
         made,
         warnings=tuple(outputs.taken_names(program, dialect, asked, options)),
         checked=checked,
+        filters={"laid_out": laid_out},
         beside=outputs.properties(program, dialect, options),
     )
 
@@ -79,45 +73,41 @@ def expression_texts(
     if isinstance(body, ir.Forest):
         made = forest_expressions(body, dialect, columns, options)
     else:
-        made = expressions(body, dialect, columns, options)
-    target = read_target("sql")
-    return {
-        name: render(target, Lowered(SqlText(columns=[Column("", each)]))).rstrip()
-        for name, each in made.items()
-    }
+        made = _expressions(body, dialect, columns, asked_outputs(body, options))
+    return {name: laid_out(text) for name, text in made.items()}
 
 
-def expressions(
+def _expressions(
     body: ir.Body,
     dialect: Dialect,
     columns: Mapping[int, str],
-    options: EmitOptions,
+    asked: Sequence[Asked],
     said: Mapping[str, str] = UNSAID,
-) -> dict[str, Expression]:
+) -> dict[str, str]:
     """Return a CASE for each output; `said` is what comments say about each rule."""
-    made = {}
-    for asked in asked_outputs(body, options):
-        writer = ConditionWriter(
-            dialect, body, columns, answer_type(body, asked.output)
-        )
-        made[OUTPUTS[asked.output]] = _expression(body, writer, asked, said)
-    return made
+    return {
+        OUTPUTS[each.output]: _expression(body, dialect, columns, each, said)
+        for each in asked
+    }
 
 
 def _expression(
-    body: ir.Body, writer: ConditionWriter, asked: Asked, said: Mapping[str, str]
-) -> Expression:
-    dialect = writer.dialect
-
+    body: ir.Body,
+    dialect: Dialect,
+    columns: Mapping[int, str],
+    asked: Asked,
+    said: Mapping[str, str],
+) -> str:
     def answer(rule: ir.Rule) -> str:
         return _result(rule, body, asked, dialect)
 
     def commented(rules: Rules) -> str:
         return answer(rules[0]) + _comment(rules, said)
 
-    nesting = dialect.limits.nesting
-    arms = lower_tree(body, nesting, missing_last=True, answer=answer)
-    return Expression([[case(arms, writer, commented)]])
+    result = answer_type(body, asked.output)
+    writer = ConditionWriter(dialect, body, columns, result)
+    arms = lower_tree(body, dialect.limits.nesting, missing_last=True, answer=answer)
+    return case(arms, writer, commented)
 
 
 def _result(rule: ir.Rule, body: ir.Body, asked: Asked, dialect: Dialect) -> str:

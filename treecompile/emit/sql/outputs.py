@@ -188,13 +188,13 @@ def properties(program: AnyProgram, dialect: Dialect, options: EmitOptions) -> s
     if options.form != DBT:
         return ""
     quoting, columns = Quoting(dialect, bare=True), []
-    label = options.label or "the predicted label"
+    said = {"target": program.target, "label": options.label or "the predicted label"}
     for asked in asked_outputs(program.body, options):
-        name, said = OUTPUTS[asked.output], DESCRIBED[asked.output]
-        said = said.replace("{label}", label).replace("{target}", program.target)
+        name, described = OUTPUTS[asked.output], DESCRIBED[asked.output].format(**said)
         is_label = asked.output == "label"
         values = [literal(v, dialect) for v in program.body.labels if is_label]
-        columns.append(dbt.column(name, said, not quoting.is_bare(name), values))
+        is_quoted = not quoting.is_bare(name)
+        columns.append(dbt.Described(name, described, is_quoted, values))
     described = f"Predictions of {program.target}, written by treecompile"
-    name = options.name or "predictions"
-    return dbt.properties(name, described, columns, options.templates)
+    made = dbt.Properties(options.name or "predictions", described, columns)
+    return dbt.properties(made, options.templates)

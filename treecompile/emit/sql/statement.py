@@ -1,11 +1,11 @@
-"""What the SQL templates place: arms, sums and columns, in a statement of some form.
+"""Lays out the texts of a decision, and declares what the template places.
 
-All texts are finished. The templates add the key words, the layout and the line ends.
+All texts are finished. The template adds the key words of a query and the margins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from treecompile.emit.lower import Arm, Rules
@@ -16,42 +16,67 @@ from treecompile.emit.sql.outputs import DBT, EXPRESSION, VIEW
 from treecompile.emit.sql.text import ConditionWriter, Quoting
 from treecompile.model.errors import TargetError
 
-
-@dataclass(frozen=True, slots=True)
-class CaseArm:
-    """An arm of a CASE, at some depth of nesting."""
-
-    depth: int
-    test: str  # "age <= 40.5"; "" for ELSE
-    answer: str  # "'no' /* R1: 3 of 3 cases */"; "" if a nested CASE follows
+# A line end of the layout, behind which a margin is added; none is added behind the
+# line ends in a text literal. No literal contains this character.
+LINE = "\0"
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A term of a sum: a CASE, or a text as the answer of its only arm."""
-
-    arms: Sequence[CaseArm]
-    sign: str = ""  # "+"; "" for the first term
-    opening: str = ""  # before it: "CAST("
-    closing: str = ""  # after it: " AS FLOAT)"
-    comment: str = ""  # " /* tree 3 */"
+def laid_out(text: str, margin: str = "") -> str:
+    return text.replace(LINE, f"\n{margin}")
 
 
-Sum = Sequence[Term]
+def deeper(text: str) -> str:
+    """Indent all lines but the first by two blanks."""
+    return text.replace(LINE, f"{LINE}  ")
 
 
-@dataclass(frozen=True, slots=True)
-class Expression:
-    """Texts and sums, one after the other: "CASE WHEN (", a sum, ") > 0e0 THEN ..."."""
+def case(
+    arms: Iterable[Arm],
+    writer: ConditionWriter,
+    answer: Callable[[Rules], str],
+    comment: str = "",
+) -> str:
+    """Write a CASE with all arms, or the only answer; raise if it is too large."""
+    lines = [f"CASE{comment}"]
+    written = [0]  # arms of each open CASE
+    for arm in arms:
+        margin = "    " * arm.depth
+        answered = answer(arm.rules) if arm.rules else ""
+        if not arm.tests:
+            if len(lines) == 1:
+                return answered
+            written.pop()
+            lines += [f"{margin}  ELSE {answered}", f"{margin}END"]
+            continue
+        written[-1] += 1
+        _check(arm, written[-1], writer.dialect)
+        test = " AND ".join(map(writer.text, arm.tests))
+        if answered:
+            lines.append(f"{margin}  WHEN {test} THEN {answered}")
+        else:
+            lines += [f"{margin}  WHEN {test} THEN", f"{margin}    CASE"]
+            written.append(0)
+    return LINE.join(lines)
 
-    parts: Sequence[str | Sum]
-    stages: Sequence[Stage] = ()  # of the subquery that selects it, if it is one
+
+def _check(arm: Arm, written: int, dialect: Dialect) -> None:
+    limits = dialect.limits
+    if 0 < limits.arms < written:
+        raise TargetError(
+            f"a CASE has more WHENs than the {limits.arms:,} that {dialect.name}"
+            " allows: learn a smaller tree, or prune it more"
+        )
+    if len(arm.tests) > limits.tests:
+        raise TargetError(
+            f"a rule joins {len(arm.tests)} conditions by AND, but {dialect.name}"
+            f" allows {limits.tests}: use the tree instead of its rules"
+        )
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    name: str
-    value: Expression
+# ---------------------------------------------------------------- statements
+
+LATERAL_ALIAS = "input_rows"
+Columns = Mapping[str, str]  # texts by the names of their columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +84,7 @@ class Stage:
     """Columns that a query computes before the next ones refer to them."""
 
     name: str  # sums_0
-    columns: Sequence[Column]
+    columns: Columns
     source: str  # FROM typed
 
 
@@ -69,76 +94,29 @@ class SqlText:
 
     has_header: bool = False
     types: Sequence[str] = ()  # lines of the header: "age DOUBLE, outlook VARCHAR"
-    columns: Sequence[Column]  # of the answers; one without a name: an expression
+    columns: Columns  # of the answers
     source: str = ""  # "FROM people"; "" for an expression
     star: str = ""  # the columns of the table
     view: str = ""  # the name of the view
     stages: Sequence[Stage] = ()
     is_lateral: bool = False  # whether the stages are joined to the table
     end: str = ""  # ";"
-    escaped: Callable[[str], str] = str  # for the reader of the query, such as dbt
-
-
-def plain(text: str) -> Term:
-    return Term((CaseArm(0, "", text),))
-
-
-def case(
-    arms: Iterable[Arm],
-    writer: ConditionWriter,
-    answer: Callable[[Rules], str],
-    comment: str = "",
-) -> Term:
-    """Write the tests and the answers of all arms; raise if there are too many."""
-    return Term(tuple(_arms(arms, writer, answer)), comment=comment)
-
-
-def _arms(
-    arms: Iterable[Arm], writer: ConditionWriter, answer: Callable[[Rules], str]
-) -> Iterator[CaseArm]:
-    dialect, limits = writer.dialect, writer.dialect.limits
-    written = [0]  # arms of each open CASE
-    for arm in arms:
-        answered = answer(arm.rules) if arm.rules else ""
-        if not arm.tests:
-            written.pop()
-            yield CaseArm(arm.depth, "", answered)
-            continue
-        written[-1] += 1
-        if 0 < limits.arms < written[-1]:
-            raise TargetError(
-                f"a CASE has more WHENs than the {limits.arms:,} that {dialect.name}"
-                " allows: learn a smaller tree, or prune it more"
-            )
-        if len(arm.tests) > limits.tests:
-            raise TargetError(
-                f"a rule joins {len(arm.tests)} conditions by AND, but {dialect.name}"
-                f" allows {limits.tests}: use the tree instead of its rules"
-            )
-        yield CaseArm(arm.depth, " AND ".join(map(writer.text, arm.tests)), answered)
-        if not arm.rules:
-            written.append(0)
-
-
-# ---------------------------------------------------------------- statements
-
-LATERAL_ALIAS = "input_rows"
 
 
 def statement(
-    outputs: Mapping[str, Expression],
-    stages: Mapping[str, Mapping[str, Expression]],
+    outputs: Columns,
+    stages: Mapping[str, Columns],
     dialect: Dialect,
     options: EmitOptions,
 ) -> SqlText:
     """Return a statement that computes the stages and then the outputs, by name."""
     quoting = Quoting(dialect, bare=True)
-    answers = [Column(quoting.name(name), made) for name, made in outputs.items()]
+    answers = {quoting.name(name): text for name, text in outputs.items()}
     if options.form == EXPRESSION:
         return SqlText(columns=answers)
     table = quoting.path("table", options.table)
-    alias, view = "", ""
-    if options.form == DBT:
+    alias, view, is_dbt = "", "", options.form == DBT
+    if is_dbt:
         table = dbt.reference(options.table)
     if options.form == VIEW:
         view = quoting.path("name", options.name or "predictions")
@@ -147,27 +125,30 @@ def statement(
     source = f"FROM {table}"
     made = []
     for name, columns in stages.items():
-        found = [Column(helper, each) for helper, each in columns.items()]
         name = _free_name(name, options.table)
+        found = _escaped(columns) if is_dbt else columns
         made.append(Stage(name, found, dialect.steps.fence if is_lateral else source))
         source = source if is_lateral else f"FROM {name}"
     if is_lateral:
         # The name of the table that dbt writes may be a long path.
-        alias = LATERAL_ALIAS if options.form == DBT else ""
+        alias = LATERAL_ALIAS if is_dbt else ""
         star, source = f"{alias or table}.*", f"{source} {alias}".rstrip()
     elif stages:
-        helpers = ", ".join(column for each in stages.values() for column in each)
+        helpers = ", ".join(name for columns in stages.values() for name in columns)
         star = dialect.steps.without.fill(helpers)
     return SqlText(
-        columns=answers,
+        columns=_escaped(answers) if is_dbt else answers,
         source=source,
         star=star,
         view=view,
         stages=made,
         is_lateral=is_lateral,
-        end="" if options.form == DBT else ";",
-        escaped=dbt.escaped if options.form == DBT else str,
+        end="" if is_dbt else ";",
     )
+
+
+def _escaped(columns: Columns) -> dict[str, str]:
+    return {dbt.escaped(name): dbt.escaped(text) for name, text in columns.items()}
 
 
 def _free_name(name: str, table: str) -> str:

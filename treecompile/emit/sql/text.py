@@ -163,7 +163,7 @@ def threshold_text(value: float, dialect: Dialect) -> str:
     plain = dialect.literals.plain
     if plain and (text := plain_number(value, any_decimal=plain == "decimal")):
         return text
-    return DOUBLES[dialect.literals.double](value + 0.0)  # -0.0 compares like 0.0
+    return literal(value, dialect)
 
 
 def compared(value: ir.Label, dialect: Dialect) -> str:

@@ -19,11 +19,10 @@ from treecompile.model.paths import DEFAULT_ID
 from treecompile.regions.region import Regions, region_of
 from treecompile.rules.language.conditions import ConditionReader
 from treecompile.rules.language.covering import is_disjoint_cover
-from treecompile.rules.language.syntax import TYPE_NAMES, Lexeme, Tokens
+from treecompile.rules.language.syntax import SAID, TYPES, Lexeme, Tokens, type_of
 
 ALGORITHM = "rules"  # the algorithm of a program that was written, not learned
 MOST_COUNTS = 10_000_000  # counts of all rules together: each has one for each label
-TYPES = {"number": float, "text": str, "integer": int, "boolean": bool}
 STATEMENTS = ("if", "always", "otherwise")
 
 
@@ -48,13 +47,7 @@ class _Compiler:
         self.ids: dict[str, Lexeme] = {}
 
     def program(self) -> ir.Program:
-        tokens, first = self.tokens, self.tokens.token
-        if first.text.lower() in ("target", "feature"):
-            raise tokens.at(
-                first,
-                f"{first.text} belongs to a syntax that is no longer read: rules begin"
-                " with a line such as predict play: no, yes",
-            )
+        tokens = self.tokens
         tokens.need("predict", "a line such as predict play: no, yes")
         target = self._target()
         while tokens.has("from", "missing"):
@@ -85,7 +78,7 @@ class _Compiler:
     def _absent(self) -> None:
         self.tokens.need(":")
         for token, _ in self.tokens.values():
-            self.absent[str(self.tokens.typed(token, str))] = None
+            self.absent[str(self.tokens.typed(token, ir.ValueType.STR))] = None
 
     def _feature(self) -> None:
         tokens, first = self.tokens, self.tokens.token
@@ -102,10 +95,8 @@ class _Compiler:
             kind = ir.Kind.NUMERIC
         elif is_ordered or self.is_ordered:
             kind = ir.Kind.ORDINAL
-        of = TYPES[named] if named else type(values[0])
-        self.features[name] = ir.Feature(
-            name, kind, ir.ValueType(of.__name__), values  # type: ignore[arg-type]
-        )
+        of = TYPES[named] if named else type_of(values[0])
+        self.features[name] = ir.Feature(name, kind, of, values)  # type: ignore[arg-type]
 
     def _values(self, *, is_target: bool) -> tuple[str, tuple[ir.Label, ...]]:
         """Read a type, or values of one type between commas; < stands for an order."""
@@ -116,34 +107,35 @@ class _Compiler:
             found += tokens.values("<")
         elif len(found) == 1 and found[0][0].text in TYPES:
             return found[0][0].text, ()
-        kinds = {type(value) for _, value in found}
-        if is_target and kinds == {int, float}:
-            kinds = {float}
-            found = [(token, float(value)) for token, value in found]
+        kinds = {type_of(value): token for token, value in reversed(found)}
+        if is_target and set(kinds) == {ir.ValueType.INT, ir.ValueType.FLOAT}:
+            return "", self._distinct([(t, float(value)) for t, value in found])
         first = found[0][0]
-        if len(kinds) > 1:
-            kind = type(found[0][1])
-            other = next(token for token, value in found if type(value) is not kind)
+        of, *others = sorted(kinds, key=lambda kind: kinds[kind].start)
+        if others:
+            other = kinds[others[0]]
             raise tokens.at(
                 other,
                 f"the values of a column must be of one type: {first.text} is"
-                f" {TYPE_NAMES[kind]}, {other.text} is not (any value in quotes is"
-                " text)",
+                f" {SAID[of]}, {other.text} is not (any value in quotes is text)",
             )
-        if kinds == {float} and not is_target:
+        if of is ir.ValueType.FLOAT and not is_target:
             raise tokens.at(
                 first,
                 "categories are text, whole numbers, or true and false: for other"
                 " numbers, declare the column as a number",
             )
+        return "", self._distinct(found)
+
+    def _distinct(self, found: list[tuple[Lexeme, ir.Label]]) -> tuple[ir.Label, ...]:
         seen: set[ir.Label] = set()
         for token, value in found:
             if value in seen:
-                raise tokens.at(
+                raise self.tokens.at(
                     token, f"the value {token.text} is declared twice: leave one out"
                 )
             seen.add(value)
-        return "", tuple(value for _, value in found)
+        return tuple(value for _, value in found)
 
     # ------------------------------------------------------------ rules
 
@@ -249,7 +241,7 @@ class _Compiler:
 
     def _label(self) -> ir.Label:
         token, _ = self.tokens.value()
-        label = self.tokens.typed(token, type(self.labels[0]))
+        label = self.tokens.typed(token, type_of(self.labels[0]))
         if label not in self.label_set:
             raise self.tokens.unknown(token, "there is no label", self.labels)
         return label

@@ -15,9 +15,6 @@ from treecompile.model.semantics import in_order, is_missing, negate, rank
 from treecompile.model.words import word
 from treecompile.rules.language.syntax import Lexeme, Tokens
 
-PYTHON_TYPES: dict[ir.ValueType, type] = {
-    ir.ValueType(kind.__name__): kind for kind in (str, int, float, bool)
-}
 MIRRORED = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}
 MOST_NAMED = 20_000_000  # categories in the conditions of all rules, for the memory
 MISSING, OTHER = "missing", "any other"
@@ -119,7 +116,7 @@ class ConditionReader:
 
     def _category(self, index: int, token: Lexeme) -> ir.Category:
         feature = self.features[index]
-        found = self.tokens.typed(token, PYTHON_TYPES[feature.type])
+        found = self.tokens.typed(token, feature.type)
         if found not in self.categories[index]:
             shown = word(feature.name)
             known = feature.categories
@@ -185,7 +182,7 @@ class ConditionReader:
         value: ir.Category | float
         before: ir.Category | float | None  # the value just below, if there is one
         if feature.kind is ir.Kind.NUMERIC:
-            value = self.tokens.typed(edge, float)
+            value = self.tokens.typed(edge, feature.type)
             before = nextafter(float(value), -inf)
         else:
             value = self._category(index, edge)

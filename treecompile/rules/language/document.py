@@ -20,7 +20,12 @@ RULES = (".rules", *MARKDOWN)
 MODEL = (".json",)
 BEGINNING = 1 << 16  # bytes
 INFO = "rules"  # the info string of the fence: ```rules
-FENCE = re.compile(r" {0,3}(?P<fence>`{3,}|~{3,})(?P<info>.*)", re.DOTALL)
+# A fenced block, as CommonMark says; one without an end goes to the end of the text.
+BLOCK = re.compile(
+    r"^ {0,3}(?P<fence>`{3,}(?=[^`\n]*$)|~{3,})(?P<info>.*)(?P<rules>(?s:.*?))"
+    r"(?:^ {0,3}(?P=fence)(?P<end>(?:(?<=`)`|(?<=~)~)*[^\S\n]*)$|\Z)",
+    re.MULTILINE,
+)
 MARK = re.compile(rb'"format"\s*:\s*"treecompile model"')
 
 # A line that was meant to begin a block of rules, but is indented or has more text.
@@ -72,33 +77,23 @@ def loads(text: str, is_markdown: bool = False) -> Program:
 
 def block(text: str) -> str:
     """Blank everything in a Markdown document except its block of rules."""
-    kept: list[str] = []
-    opened, start = "", 0  # the fence of the current block, and its line
-    rules_at = 0  # the line where the block of rules begins
-    for number, line in enumerate(text.split("\n"), start=1):
-        kept.append("")
-        found = FENCE.fullmatch(line)
-        fence, info = (found["fence"], found["info"].strip()) if found else ("", "")
-        if opened and fence.startswith(opened) and not info:
-            opened = ""
-        elif opened:
-            kept[-1] = line if start == rules_at else ""
-        elif fence and not ("`" in info and fence[0] == "`"):
-            opened, start = fence, number
-            if info == INFO and rules_at:
-                raise RulesError(
-                    f"line {number}, column 1: a second block of rules: a document"
-                    f" may have only one, and the first begins in line {rules_at}"
-                )
-            rules_at = number if info == INFO else rules_at
-    if not rules_at:
+    blocks = [found for found in BLOCK.finditer(text) if found["info"].strip() == INFO]
+    if not blocks:
         raise _no_block(text.split("\n"))
-    if opened and start == rules_at:
+    line, *others = (text.count("\n", 0, found.start()) + 1 for found in blocks)
+    if others:
         raise RulesError(
-            f"line {start}, column 1: the block of rules has no end: put a line"
-            f" {opened} after the rules"
+            f"line {others[0]}, column 1: a second block of rules: a document may have"
+            f" only one, and the first begins in line {line}"
         )
-    return "\n".join(kept)
+    found = blocks[0]
+    if found["end"] is None:
+        raise RulesError(
+            f"line {line}, column 1: the block of rules has no end: put a line"
+            f" {found['fence']} after the rules"
+        )
+    below = text.count("\n", found.end("rules"))
+    return "\n" * (line - 1) + found["rules"] + "\n" * below
 
 
 def _no_block(lines: list[str]) -> RulesError:

@@ -18,24 +18,18 @@ from treecompile.model.words import literal, word
 from treecompile.rules.extract import flatten
 from treecompile.rules.language.compile import assumed_stats
 from treecompile.rules.language.covering import is_disjoint_cover
+from treecompile.rules.language.syntax import TYPES
 
 WIDTH = 100  # so many characters show in a document without scrolling
 PIECE = re.compile(r' *(?:[^ "]|"(?:[^"\\]|\\.)*")+ ?')
 MOST_INDENT = 60  # of the counts behind an answer
-TYPES = {
-    ir.ValueType.STR: "text",
-    ir.ValueType.INT: "integer",
-    ir.ValueType.BOOL: "boolean",
-}
-
-
-NAMED = ("number", *TYPES.values())
+NAMES = {kind: name for name, kind in TYPES.items()}
 
 
 def print_rules(program: ir.Program, rules: ir.RuleSet | None = None) -> str:
     """Return the whole text; `rules` are the merged rules, if they are at hand."""
     rules = rules or flatten(program.body)
-    lines = [_declared("predict", program.target, _labels(rules.labels))]
+    lines = [_declared("predict", program.target, _listed(rules.labels) or "number")]
     for index in required_features(rules):
         feature = rules.features[index]
         lines.append(_declared("from", feature.name, _values(feature)))
@@ -62,26 +56,21 @@ def _declared(keyword: str, name: str, values: str) -> str:
     return _wrapped(f"{keyword} {word(name)}: {values}")
 
 
-def _labels(labels: Sequence[ir.Label]) -> str:
-    return _listed(list(map(literal, labels))) or "number"
-
-
-def _listed(texts: list[str]) -> str:
-    """Return values between commas; one alone must not be taken for a type."""
-    return (
-        f'"{texts[0]}"' if len(texts) == 1 and texts[0] in NAMED else ", ".join(texts)
-    )
-
-
 def _values(feature: ir.Feature) -> str:
     if feature.kind is ir.Kind.NUMERIC:
         return "number"
-    texts = [literal(category) for category in feature.categories]
     if feature.kind is ir.Kind.CATEGORICAL:
-        return _listed(texts) or TYPES[feature.type]
-    if len(texts) > 1:  # the signs show that there is an order
-        return " < ".join(texts)
-    return f"ordered {_listed(texts) or TYPES[feature.type]}"
+        return _listed(feature.categories) or NAMES[feature.type]
+    if len(feature.categories) > 1:  # the signs show that there is an order
+        return " < ".join(map(literal, feature.categories))
+    return f"ordered {_listed(feature.categories) or NAMES[feature.type]}"
+
+
+def _listed(items: Sequence[ir.Label]) -> str:
+    """Return values between commas; one alone must not be taken for a type."""
+    if len(items) == 1 and items[0] in TYPES:
+        return words.quoted(str(items[0]))
+    return ", ".join(map(literal, items))
 
 
 def _wrapped(line: str) -> str:

@@ -29,6 +29,18 @@ TOKEN = re.compile(
 )
 SIGNS = {"==": "=", "<>": "!=", "≠": "!=", "≤": "<=", "≥": ">="}
 TRUTH = ("true", "false")
+TYPES = {  # as declarations name them
+    "number": ir.ValueType.FLOAT,
+    "text": ir.ValueType.STR,
+    "integer": ir.ValueType.INT,
+    "boolean": ir.ValueType.BOOL,
+}
+SAID = {  # as messages do
+    ir.ValueType.FLOAT: "a number",
+    ir.ValueType.STR: "text",
+    ir.ValueType.INT: "a whole number",
+    ir.ValueType.BOOL: "true or false",
+}
 INTEGER = re.compile(r"[+-]?[0-9]{1,1000}")
 HINTS = {
     '"': "a quoted text must end on the line where it begins",
@@ -151,16 +163,14 @@ class Tokens:
             return self._double(token)
         return self.text_of(token)
 
-    def typed(self, token: Lexeme, kind: type) -> ir.Label:
+    def typed(self, token: Lexeme, kind: ir.ValueType) -> ir.Label:
         """Return a value of a type; only a whole number is converted, to a float."""
-        if kind is float and token.kind == "number":
+        if kind is ir.ValueType.FLOAT and token.kind == "number":
             return self._double(token)
         found = self._value(token)
-        if type(found) is not kind:
-            hint = f': write "{token.text}"' if kind is str else ""
-            raise self.at(
-                token, f"expected {TYPE_NAMES[kind]}, found {token.text}{hint}"
-            )
+        if type_of(found) is not kind:
+            hint = f': write "{token.text}"' if kind is ir.ValueType.STR else ""
+            raise self.at(token, f"expected {SAID[kind]}, found {token.text}{hint}")
         return found
 
     def number(self) -> tuple[Lexeme, float]:
@@ -222,7 +232,7 @@ class Tokens:
         texts = [literal(item) for item in known]
         by_case = [text for text in texts if text.lower() == token.text.lower()]
         near = by_case or similar(token.text, texts, count=1)
-        hint = f"there are {enumerated(texts, 12) or 'none'}"
+        hint = f"there are {enumerated(texts) or 'none'}"
         between = self.text[token.start : self.token.start]
         if self.token.kind == "name" and "\n" not in between:
             both = f"{token.text} {self.token.text}"
@@ -232,9 +242,5 @@ class Tokens:
         return self.at(token, f"{what} {token.text}: {hint}")
 
 
-TYPE_NAMES = {
-    str: "text",
-    int: "a whole number",
-    float: "a number",
-    bool: "true or false",
-}
+def type_of(value: ir.Label) -> ir.ValueType:
+    return ir.ValueType(type(value).__name__)

@@ -1,1 +1,0 @@
-"""Lowers a program to a JavaScript module without dependencies; see `lower`."""
