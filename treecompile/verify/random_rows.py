@@ -46,6 +46,14 @@ class RandomRows:
                 columns[index][number] = value
         return zip(*columns, strict=True)
 
+    def anywhere(self, count: int) -> Iterator[Row]:
+        """Draw rows in which all values of an axis are equally likely."""
+        columns = []
+        for axis in self.grid.axes:
+            codes = self._below(np.full(count, len(axis.values)))
+            columns.append(_values(axis, codes))
+        return zip(*columns, strict=True)
+
     # ------------------------------------------------------------ places on an axis
 
     def _picked(self, axis: Axis, regions: Sequence[Region], count: int) -> Array:

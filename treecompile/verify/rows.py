@@ -310,7 +310,7 @@ class ForestProbing(Probing):
         return ((cell, pin) for pin in errors)
 
     def mix(self, rows: dict[ir.Row, None]) -> None:
-        rows |= dict.fromkeys(self.drawn.inside([({}, None)] * self.mixed))
+        rows |= dict.fromkeys(self.drawn.anywhere(self.mixed))
 
     def _near(self, test: ir.Condition) -> list[tuple[ir.Value, Region]]:
         """Return the values around a test, each with the region of its equals."""
