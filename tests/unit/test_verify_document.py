@@ -43,6 +43,7 @@ def test_a_document_is_as_emitted(model: Path, document: Path) -> None:
         ("missing: NA\n", ""),
         ("| 172 to 231 |", "| 172 to 232 |"),
         ("Owner: ____", "Owner: Ann"),
+        (", markdown, model ", ", model "),  # the header itself
     ],
 )
 def test_the_line_that_was_edited_is_named(tmp_path: Path, old: str, new: str) -> None:

@@ -6,6 +6,7 @@ the user says what it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from treecompile.model.ir import AnyBody, AnyProgram, Forest
 from treecompile.verify.execution import read_options
 
 PYTHON, SQL = "python", "sql"
+BLOCK = re.compile(r"^`{3,}rules$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ def claim(
         options = EmitOptions()
         if target == SQL:
             options = read_options(text, dialect=engine, **told)
+    elif BLOCK.search(text):  # a document whose last line was taken away
+        target, options = "markdown", EmitOptions()
     else:
         raise EngineError(
             "the artefact does not name its engine (SQL without comments does not):"

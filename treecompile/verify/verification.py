@@ -196,11 +196,11 @@ def _compared(
             raise
     is_of_now = said is not None and said.version == __version__
     refused = ""
-    if said and not claimed.engine and text != fresh:
+    if not claimed.engine and text != fresh:
         pairs = zip_longest(text.split("\n"), fresh.split("\n"))
         number = next(n for n, (a, b) in enumerate(pairs, start=1) if a != b)
         refused = f"line {number} is not what the model gives"
-        if not is_of_now:
+        if said and not is_of_now:
             refused = f"it was written by treecompile {said.version}: emit it again"
     return fresh, Report(
         claimed.engine,
