@@ -308,7 +308,10 @@ def test_the_columns_of_a_query_say_what_it_gives() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "does not name its engine.*engine, one of python, node, sqlite"),
+        (
+            {},
+            "does not name its engine.*one of python, c, go, node, rust, sqlite",
+        ),
         ({"engine": "sqlite", "output": "labels"}, "output='labels'.*label, prob"),
         ({"engine": "oracle"}, "Oracle cannot be run here"),
         ({"engine": "sqlite", "label": "mid"}, "label needs output=prob"),
