@@ -237,9 +237,10 @@ ALLOWED = (
     *(nodes.Name, nodes.Getattr, nodes.Const, nodes.Compare, nodes.Operand),
     *(nodes.And, nodes.Not, nodes.Add, nodes.Filter, nodes.Include),
     *(nodes.Macro, nodes.FromImport, nodes.Call, nodes.CondExpr, nodes.Test),
-    *(nodes.Concat, nodes.Mul, nodes.Getitem, nodes.Neg),
+    *(nodes.Concat, nodes.Mul, nodes.Getitem, nodes.Neg, nodes.Tuple),
 )
-FILTERS = {"join", "length"}
+FILTERS = {"first", "join", "length", "map"}
+FILTERS |= {"escaped", "laid_out", "scalar"}  # of SQL: quoting and margins
 # A template of a language writes the lines of the decision in the language's own way.
 LANGUAGES = {
     path.parent

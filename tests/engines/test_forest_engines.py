@@ -29,7 +29,7 @@ from treecompile.model import forests, ir
 from treecompile.model.errors import OptionError, TargetError
 from treecompile.model.semantics import required_features
 from treecompile.verify.execution import can_hold, run_sql
-from treecompile.verify.reference import Nearly
+from treecompile.verify.reference import nearly
 from treecompile.verify.verification import same, verify
 
 MODELS, SLOW_MODELS, ROWS = 10, 4, 60
@@ -58,7 +58,7 @@ def expected(forest: ir.Forest, output: str, row: ir.Row) -> object:
         place = forests.place_of_label(forest, margins)
         number = forests.probabilities(forest, margins)[place]
     is_exact = forests.is_exact(forest)
-    return number if is_exact else Nearly(number, forest.arithmetic)
+    return number if is_exact else nearly(forest, number)
 
 
 def check(

@@ -360,7 +360,7 @@ class Judge:
             rows, expected = [row for row, _ in held], [rule for _, rule in held]
             features = self.program.body.features
             found = run_sql(
-                text, features, rows, self.engine, {}, number_type, text_type
+                text, features, rows, self.engine, None, number_type, text_type
             )
             for rule, answer in zip(expected, found, strict=True):
                 yield same(rule.value, answer)

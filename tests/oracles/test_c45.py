@@ -91,7 +91,7 @@ def wrong_answers(model: Model, frame: pd.DataFrame) -> tuple[int, int]:
     answers = run_python(model.emit("python"), body.features, rows)
     found = run_sql(model.emit("sql"), body.features, rows, ENGINES["sqlite"])
     pairs = zip(answers, found, actual, strict=True)
-    wrong = [(said.label != right, sql != right) for said, sql, right in pairs]
+    wrong = [(said[0] != right, sql != right) for said, sql, right in pairs]
     return sum(python for python, _ in wrong), sum(sql for _, sql in wrong)
 
 

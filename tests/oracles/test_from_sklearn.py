@@ -88,7 +88,7 @@ def test_predictions_are_the_estimators(name: str) -> None:
     rows: Sequence[Any] = [tuple(map(float, row)) for row in x]
     features = model.program.body.features
     answers = run_python(model.emit("python"), features, rows)
-    assert [answer.label for answer in answers] == expected.tolist()
+    assert [label for label, *_ in answers] == expected.tolist()
     for engine in ("sqlite", "duckdb"):
         text = model.emit("sql", dialect=engine)
         assert run_sql(text, features, rows, ENGINES[engine]) == expected.tolist()

@@ -29,7 +29,6 @@ from treecompile.model.semantics import (
 )
 from treecompile.verify.execution import can_hold, run_sql
 from treecompile.verify.languages import run_language
-from treecompile.verify.processes import ModuleAnswer
 from treecompile.verify.python_process import run_python
 from treecompile.verify.verification import same
 
@@ -89,11 +88,9 @@ def check_python(program: Program, rows: list[Row], answers: list[Answer]) -> in
     """Labels, rules and probabilities of the Python module."""
     text = emit(program, "python", EmitOptions()).text
     found = run_python(text, program.body.features, rows)
-    for row, expected, said in zip(rows, answers, found, strict=True):
-        assert isinstance(said, ModuleAnswer)
-        assert same(expected.value, said.label), row
-        assert expected.rule == said.rule, row
-        assert expected.shares == said.probabilities, row
+    for row, expected, (label, *said) in zip(rows, answers, found, strict=True):
+        assert same(expected.value, label), row
+        assert said == [expected.rule, *expected.shares], row
     return len(rows)
 
 
@@ -112,11 +109,10 @@ def check_language(
         program, artefact.text, artefact.files, target, options, rows, 120
     )
     expected = dict(zip(rows, answers, strict=True))
-    for row, said in zip(held, found, strict=True):
+    for row, (label, *said) in zip(held, found, strict=True):
         wanted = expected[row]
-        assert same(wanted.value, said.label), row
-        assert wanted.rule == said.rule, row
-        assert wanted.shares == said.probabilities, row
+        assert same(wanted.value, label), row
+        assert said == [wanted.rule, *wanted.shares], row
     return len(held)
 
 
@@ -136,7 +132,7 @@ def check_sql(
             continue
         options = EmitOptions(dialect=dialect.key, output=output, columns=columns)
         text = emit(program, "sql", options).text
-        found = run_sql(text, program.body.features, rows, database, columns)
+        found = run_sql(text, program.body.features, rows, database)
         for row, said, actual in zip(rows, answers, found, strict=True):
             expected = {"label": said.value, "rule": said.rule}.get(output)
             if output == "probability":

@@ -7,8 +7,8 @@ the same as the original; telling which is the business of the caller.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf, isfinite, nextafter
 
@@ -336,3 +336,4 @@ def _python_branches(make: Breaker, program: Program, answers: list[str]) -> Non
 @dataclass
 class Emitted:
     text: str
+    files: Mapping[str, str] = field(default_factory=dict)

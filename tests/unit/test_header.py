@@ -1,5 +1,6 @@
 """The header of an artefact: what is written is read again, in any comment."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,25 @@ def test_the_header_names_the_options_that_differ_from_their_defaults() -> None:
     assert written(SHA256, "./my folder", EmitOptions()) == (
         f"treecompile {__version__}, ./my%20folder, model {SHA256}"
     )
+
+
+def test_an_absolute_path_is_written_from_the_current_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options = EmitOptions(dialect=f"{tmp_path}/our.toml", templates=f"{tmp_path}/a b")
+    said = read(written(SHA256, str(tmp_path / "own"), options))
+    assert said is not None
+    assert (said.target, said.options) == (
+        *("./own", {"dialect": "./our.toml", "templates": "./a b"}),
+    )
+    said = read(written(SHA256, f"{tmp_path.parent}/own", EmitOptions()))
+    assert said is not None
+    assert said.target == "../own"
+    far = f"/{'x' * 40}.toml"
+    said = read(written(SHA256, far, EmitOptions(table=str(tmp_path))))
+    assert said is not None
+    assert (said.target, said.options) == (far, {"table": str(tmp_path)})
 
 
 @pytest.mark.parametrize("comment", ["{}", "/* {} */", "-- {}", "# {}", "<!-- {} -->"])

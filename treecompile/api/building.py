@@ -171,9 +171,10 @@ def build(
         budget = min(BUDGET, ROWS + ROWS_PER_LEAF * leaf_count(program.body))
         # What untrusted templates have written may do anything to an engine.
         prove = partial(
-            verification.verify_supervised if templates else verification.verify,
+            verification.verify,
             columns=columns,
             budget=budget,
+            in_child=bool(templates),
         )
         runs = [each for each in found if each[1]]
         with feedback.progress("verifying") as start:

@@ -182,22 +182,15 @@ def verify(
     from treecompile.cli import json_reports
     from treecompile.cli.reports import verification
     from treecompile.cli.terminal import Terminal, read_model
+    from treecompile.verify import verification as verifying
     from treecompile.verify.languages import read_artefact
-    from treecompile.verify.verification import verify_supervised
 
     program = read_model(model)
     text, beside = read_artefact(Path(artefact), MOST_ARTEFACT)
     if budget < 1:
         raise OptionError(f"--budget {budget}: expected 1 or more")
-    report = verify_supervised(
-        program,
-        text,
-        budget=budget,
-        seed=seed,
-        timeout=timeout,
-        beside=beside,
-        **given(options),
-    )
+    how = {"budget": budget, "seed": seed, "timeout": timeout, **given(options)}
+    report = verifying.verify(program, text, beside=beside, in_child=True, **how)
     if as_json:
         json_reports.write(json_reports.verified(artefact, report))
     else:

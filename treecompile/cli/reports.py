@@ -29,8 +29,6 @@ def verification(name: str, report: Report) -> Iterator[str]:
             expected = f"expected {mismatch.expected!r}"
             yield f"  {mismatch.row}: {expected}, got {mismatch.actual!r}"
         yield from more(len(report.mismatches) - MISMATCHES_SHOWN)
-        if report.assumed:
-            yield "  its output was taken for the label: if it is not, add --output"
 
 
 def finished(program: ir.Program, seconds: float) -> Iterator[str]:

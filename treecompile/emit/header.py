@@ -9,6 +9,7 @@ language, as no character in it ends a comment or a statement.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ LINE = re.compile(
     r"(?P<options>(?:, \S+(?: \S+)?)*), model (?P<sha256>[0-9a-f]{64})[^\w\n]*$",
     re.MULTILINE,
 )
+PATHS = ("dialect", "templates")  # options that may be paths
 FIRST = 1 << 16  # its header is among so many characters at the start or the end
 
 
@@ -39,9 +41,10 @@ class Header:
 
 def written(sha256: str, target: str, options: EmitOptions) -> str:
     """Return the header of an artefact."""
-    parts = [f"treecompile {__version__}", _encoded(target)]
+    parts = [f"treecompile {__version__}", _encoded(_path(target))]
     for name, each in options_of(EmitOptions).items():
         value = getattr(options, name)
+        value = _path(value) if name in PATHS else value
         if value != each.default:
             parts += (f"{_key(each)}{text}" for text in _values(value))
     return ", ".join([*parts, f"model {sha256}"])
@@ -67,6 +70,18 @@ def read(text: str) -> Header | None:
         else:
             options[each.name] = _decoded(value)
     return Header(found["version"], _decoded(found["target"]), options, found["sha256"])
+
+
+def _path(text: str) -> str:
+    """Return an absolute path from the current directory, if that is shorter."""
+    if not os.path.isabs(text):
+        return text
+    try:
+        relative = os.path.relpath(text)
+    except ValueError:  # on another drive
+        return text
+    is_name = os.sep not in relative  # which would be that of a built-in one
+    return min(f".{os.sep}{relative}" if is_name else relative, text, key=len)
 
 
 def _key(each: Option) -> str:

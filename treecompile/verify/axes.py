@@ -8,34 +8,49 @@ that finds no row proves that there is none among the combinations of these valu
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctypes import c_float
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from itertools import islice
 from math import inf, isfinite, nan, nextafter
+from typing import Any
 
 from treecompile.emit.sql.dialect import NumberTypes
-from treecompile.model.ir import AnyBody, Condition, Feature, Kind, Op, Value
+from treecompile.model.ir import (
+    AnyBody,
+    Condition,
+    Feature,
+    Kind,
+    Op,
+    Value,
+    ValueType,
+)
 from treecompile.model.semantics import conditions, threshold
 from treecompile.regions.region import Interval, Region, at, everything, interval, where
 from treecompile.regions.space import Space, unseen
-from treecompile.verify.constants import Constants, as_double, has_64_bits
 
 # ---------------------------------------------------------------- types of numbers
 
 
-@dataclass(frozen=True, slots=True)
-class NumberProbes:
-    """The values to try in columns of one type of number.
+def as_double(value: Any) -> float:
+    """Return the nearest double; beyond the greatest one, an infinity."""
+    try:
+        return float(value)
+    except OverflowError:
+        return inf if value > 0 else -inf
 
-    The model compares numbers as doubles, whatever the type of their column. An
-    artefact without that cast may compare values of other types next to a threshold
-    wrongly.
-    """
 
-    beside: Callable[[float], Iterable[Value]]  # the values next to a threshold
-    always: tuple[Value, ...]
+def has_64_bits(number: int) -> bool:
+    return -(2**63) <= number < 2**63
+
+
+# The values of one type of number next to a threshold. The model compares numbers as
+# doubles, whatever the type of their column. An artefact without that cast may compare
+# values of other types next to a threshold wrongly.
+Beside = Callable[[float], Iterable[Value]]
 
 
 def doubles_beside(cut: float) -> tuple[float, ...]:
@@ -77,19 +92,58 @@ def _singles_beside(cut: float) -> Iterator[Value]:
             yield number
 
 
-DOUBLES = NumberProbes(doubles_beside, (-inf, inf, None, nan))
-PYTHON_INTEGERS = NumberProbes(integers_beside, (None,))  # of any size
+def of_dialect(types: NumberTypes) -> dict[str, Beside]:
+    """Return the number types of a dialect other than doubles."""
+    found: dict[str, Beside] = {
+        types.whole: _small_integers_beside,
+        types.decimal: _decimals_beside,
+        types.single: _singles_beside,
+    }
+    found.pop("", None)
+    return found
 
 
-def of_dialect(types: NumberTypes) -> Iterator[tuple[str, NumberProbes]]:
-    """Yield the number types of a dialect other than doubles: name and probes."""
-    for name, beside in (
-        (types.whole, _small_integers_beside),
-        (types.decimal, _decimals_beside),
-        (types.single, _singles_beside),
-    ):
-        if name:
-            yield name, NumberProbes(beside, (None,))
+# ---------------------------------------------------------------- added constants
+
+# Numbers and texts to try as inputs as well.
+Constants = frozenset[int | float | str]
+# Both texts are read in the same way, so that it matters little what a comment is.
+LITERAL = re.compile(
+    r"'((?:[^'\n]|'')*)'|\"([^\"\n]*)\""
+    r"|(?<![\w.])(\d{1,400}(?:\.\d{0,400})?(?:[eE][+-]?\d{1,4})?)"
+)
+MOST_ADDED = 1_000  # literals that are tried
+
+
+def added(text: str, fresh: str) -> Constants:
+    """Return the literals that a text has more often than the one just emitted.
+
+    They are tried as inputs, so that an added branch cannot hide between the thresholds
+    of the model.
+    """
+    found: set[int | float | str] = set()
+    more = Counter(LITERAL.findall(text)) - Counter(LITERAL.findall(fresh))
+    for single, double, digits in islice(more, MOST_ADDED):
+        if not digits:
+            found.add(single.replace("''", "'") or double)
+            continue
+        number = int(digits) if digits.isdigit() else float(digits)
+        found |= {number, -number}  # its sign is an operator in front of it
+    return frozenset(found)
+
+
+def fitting(constants: Constants, feature: Feature) -> Sequence[Value]:
+    """Return the constants that a feature can have as its value, in order."""
+    numbers = [each for each in constants if not isinstance(each, str)]
+    match feature.type:
+        case ValueType.STR:
+            return sorted(each for each in constants if isinstance(each, str))
+        case ValueType.FLOAT:
+            return sorted(filter(isfinite, map(as_double, numbers)))
+        case ValueType.INT:
+            whole = (int(n) for n in numbers if abs(n) < inf and n == n // 1)
+            return sorted(filter(has_64_bits, whole))
+    return ()
 
 
 # ---------------------------------------------------------------- axes
@@ -149,36 +203,36 @@ class Grid(Space):
     """The values to try on a model and its artefact, with the constants added to it."""
 
     def __init__(
-        self, body: AnyBody, constants: Constants, numbers: NumberProbes = DOUBLES
+        self, body: AnyBody, constants: Constants, beside: Beside = doubles_beside
     ) -> None:
         super().__init__(body.features)
-        self.constants, self.numbers = constants, numbers
+        self.beside = beside
+        is_double = beside is doubles_beside
+        self.always = (-inf, inf, None, nan) if is_double else (None,)
         cuts: list[set[float]] = [set() for _ in body.features]
         for test in conditions(body):
             if body.features[test.feature].kind is Kind.NUMERIC:
                 cuts[test.feature].add(threshold(test))
-        self.axes = list(map(self._axis, body.features, cuts))
+        self.axes: list[Axis] = []
+        for feature, own in zip(body.features, cuts, strict=True):
+            more = fitting(constants, feature)
+            if feature.kind is not Kind.NUMERIC:
+                self.axes.append(CategoryAxis(feature, _categories(feature, more)))
+                continue
+            finite = sorted(own.union(map(as_double, more)) - {-inf, inf})
+            near = [value for cut in finite for value in beside(cut)] or beside(0.0)
+            self.axes.append(NumberAxis((*near, *self.always)))
         self.everything = tuple(axis.everything for axis in self.axes)
-
-    def _axis(self, feature: Feature, cuts: set[float]) -> Axis:
-        if feature.kind is not Kind.NUMERIC:
-            return CategoryAxis(feature, _categories(feature, self.constants))
-        numbers = self.numbers
-        finite = sorted(
-            cuts.union(map(as_double, self.constants.numbers)) - {-inf, inf}
-        )
-        near = [value for cut in finite for value in numbers.beside(cut)]
-        return NumberAxis((*(near or numbers.beside(0.0)), *numbers.always))
 
     def region(self, test: Condition) -> Region:
         return self.axes[test.feature].where(test)
 
 
-def _categories(feature: Feature, constants: Constants) -> Iterator[Value]:
+def _categories(feature: Feature, more: Iterable[Value]) -> Iterator[Value]:
     yield from feature.categories
     for category in feature.categories:
         yield from twins(category)
-    yield from constants.fitting(feature)
+    yield from more
     yield unseen(feature)
     yield None
 

@@ -6,80 +6,51 @@ SQL only reads, for a limited time.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from math import isinf
 from typing import Any
 
 from treecompile.emit import header
 from treecompile.emit.options import EmitOptions
 from treecompile.emit.sql import dbt
-from treecompile.emit.sql.dialect import Dialect, read_dialect
+from treecompile.emit.sql.dialect import Dialect
+from treecompile.emit.sql.outputs import DBT, EXPRESSION, SELECT, VIEW
 from treecompile.emit.sql.text import Quoting
 from treecompile.engines.base import Connection, Engine
 from treecompile.model.errors import EngineError, TreecompileError
 from treecompile.model.ir import Feature, Row
-from treecompile.verify.processes import TIMEOUT, RefusedError, not_in_time
-from treecompile.verify.supervision import deadline
+from treecompile.verify.processes import TIMEOUT, RefusedError, deadline, not_in_time
 
-Answers = list[Any]
-
-# ---------------------------------------------------------------- forms
-
+ROWS = "treecompile_rows"  # the table, where the artefact names none
+# What dbt replaces: {{ ref("model") }}. The text of a dbt model writes no other braces
+# like that.
+REFERENCE = re.compile(r"\{\{ (?:ref|source)\(.*?\) \}\}")
 NAME = r'(?:"(?:[^"]|"")*"|`(?:[^`]|``)*`|[^\W\d][\w$]*)'
-PATH = rf"(?:{NAME}\s*\.\s*)*{NAME}"
-BEGINNING = re.compile(
-    r"(?:\s|/\*.*?\*/|--[^\n]*\n)*+"
-    rf"(?:SELECT\b|WITH\b|CREATE\s+VIEW\s+(?P<view>{PATH})\s+AS\b)",
-    re.IGNORECASE | re.DOTALL,
-)
+PATH = rf"{NAME}(?:\.{NAME})*"
+QUERY = re.compile(rf"\s*(?:SELECT|WITH|CREATE VIEW (?P<view>{PATH}) AS)\b")
 TEXT = re.compile(r"'(?:[^']|'')*'")
-SOURCE = re.compile(rf"(?<!DISTINCT )\bFROM\s+({PATH})", re.IGNORECASE)
-# What dbt replaces: {{ ref("model") }}, {{ source("shop", "table") }}. In the rest of a
-# model no two braces follow each other, except to write a brace.
-REFERENCE = re.compile(r'\{\{ (?:ref|source)\((".*?")\) \}\}')
+SOURCE = re.compile(rf"(?<!DISTINCT )\bFROM ({PATH})")
 
 
-@dataclass(frozen=True, slots=True)
-class SqlForm:
-    """One expression, query or view, and the table that it reads."""
-
-    text: str  # without the semicolon at its end
-    table: str = ""  # quoted; "" for an expression
-    view: str = ""  # the view that it creates, quoted
-
-    @property
-    def schema(self) -> str:
-        """Of the table; "" for none."""
-        return re.sub(rf"(?:\s*\.\s*)?{NAME}$", "", self.table)
-
-
-def sql_form(text: str) -> SqlForm:
-    """Tell the form by the first word, and the table by the header or after FROM."""
-    text = text.rstrip("; \r\n\t")
-    beginning = BEGINNING.match(text)
-    if beginning is None:
-        return SqlForm(text)
-    said = header.read(text)
-    options = EmitOptions(**said.options) if said else EmitOptions()
-    table = ""
-    if options.table:
-        quoting = Quoting(read_dialect(options.dialect), bare=True)
-        table = quoting.path("table", options.table)
-    if reference := REFERENCE.search(text):
-        table = table or ".".join(json.loads(f"[{reference[1]}]"))
-        text = dbt.rendered(
-            f"{text[:reference.start()]}{table}{text[reference.end():]}"
-        )
-    if not table:
-        source = SOURCE.search(TEXT.sub("''", text))
-        table = source[1] if source else ""
-    return SqlForm(text, table, beginning["view"] or "")
-
-
-# ---------------------------------------------------------------- runs
+def read_options(text: str, **given: Any) -> EmitOptions:
+    """Return the options of SQL by its header, or else by its first word and FROM."""
+    if said := header.read(text):
+        return EmitOptions(**said.options)
+    query, source = QUERY.match(text), SOURCE.search(TEXT.sub("''", text))
+    if query is None:
+        return EmitOptions(comments=False, **given)
+    if REFERENCE.search(text):
+        return EmitOptions(form=DBT, table=ROWS, comments=False, **given)
+    view, table = query["view"] or "", source[1] if source else ROWS
+    return EmitOptions(
+        form=VIEW if view else SELECT,
+        table=table.replace("`", '"'),
+        name=view.replace("`", '"'),
+        comments=False,
+        **given,
+    )
 
 
 def run_sql(
@@ -87,47 +58,47 @@ def run_sql(
     features: Sequence[Feature],
     rows: Sequence[Row],
     engine: Engine,
-    columns: Mapping[str, str] | None = None,
+    options: EmitOptions | None = None,
     number_type: str = "",
     text_type: str = "",
-    outputs: int = 1,
     timeout: float = TIMEOUT,
-) -> Answers:
+) -> list[Any]:
     """Run an expression, a query or a view over a table of the rows.
 
-    Columns of numbers and of text have the dialect's usual type, or the given one. With
-    several outputs, each answer is a tuple.
+    Columns of numbers and of text have the dialect's usual type, or the given one. If
+    the options name several outputs, each answer is a tuple.
     """
     if not rows:
         return []
-    dialect, renamed = engine.dialect, columns or {}
-    quoting = Quoting(dialect, bare=True)
-    form = sql_form(text)
-    usual = dialect.types
+    options, types = options or read_options(text), engine.dialect.types
     types = replace(
-        usual, number=number_type or usual.number, text=text_type or usual.text
+        types, number=number_type or types.number, text=text_type or types.text
     )
-    names = [renamed.get(feature.name, feature.name) for feature in features]
+    names = [options.columns.get(feature.name, feature.name) for feature in features]
     number = "row_number"
     while number.casefold() in {name.casefold() for name in names}:
         number += "_"
-    columns_read = [quoting.name(name) for name in (number, *names)]
-    kinds = [usual.integer, *(types.of(feature.type) for feature in features)]
+    quoting = Quoting(engine.dialect, bare=True)
+    names = [quoting.name(name) for name in (number, *names)]
+    kinds = [types.integer, *(types.of(feature.type) for feature in features)]
+    query, table = text.rstrip("; \r\n\t"), ROWS
+    if options.form == EXPRESSION:  # it may end in a comment: FROM begins a new line
+        query = f"SELECT {names[0]}, {query}\nFROM {table}"
+    elif options.form == DBT:
+        query = dbt.rendered(REFERENCE.sub(table, query, count=1))
+    else:
+        table = quoting.path("table", options.table)
     with engine.sandbox(engine.url) as connection:
         try:
-            table = form.table or quoting.name("treecompile_rows")
-            _create(connection, dialect, table, form.schema, columns_read, kinds)
-            numbered: list[Any] = [(number, *row) for number, row in enumerate(rows)]
+            _create(connection, table, names, kinds)
             plain = [kind.partition(" COLLATE ")[0] for kind in kinds]
+            numbered = [(number, *row) for number, row in enumerate(rows)]
             connection.insert(table, plain, numbered)
-            query = form.text
-            if not form.table:
-                # The expression may end in a comment: FROM begins a new line.
-                query = f"SELECT {columns_read[0]}, {query}\nFROM {table}"
             with deadline(timeout):
-                if form.view:
+                if options.form == VIEW:
                     connection.execute(query)
-                    query = f"SELECT * FROM {form.view}"
+                    view = quoting.path("name", options.name or "predictions")
+                    query = f"SELECT * FROM {view}"
                 with connection.locked(timeout):
                     found = connection.fetch(query, len(rows) + 1)
         except TreecompileError:
@@ -137,49 +108,45 @@ def run_sql(
         except connection.errors as error:
             raise RefusedError(" ".join(str(error).split())) from None
     # A query has all columns of its table; an expression, the number of the row.
-    return _ordered(found, len(rows), len(kinds) if form.table else 1, outputs)
+    columns = 1 if options.form == EXPRESSION else len(kinds)
+    return _ordered(found, len(rows), columns, options.output.count(",") + 1)
+
+
+def _create(
+    connection: Connection, table: str, names: Sequence[str], kinds: Sequence[str]
+) -> None:
+    """Create the table that the artefact reads; its first column numbers the rows."""
+    create = connection.create
+    if schema := re.sub(rf"\.?{NAME}$", "", table):
+        create = create.replace(" TEMPORARY", "")  # which belongs to no schema
+        if connection.schema is None:
+            raise EngineError(
+                f"{table}: verify works in a schema of its own on this database:"
+                " compile the artefact with a table without a schema"
+            )
+        if connection.schema:
+            connection.execute(connection.schema.format(schema))
+    columns = ", ".join(map(" ".join, zip(names, kinds, strict=True)))
+    connection.execute(create.format(table, columns))
 
 
 def _ordered(
     found: Sequence[Sequence[Any]], rows: int, columns: int, outputs: int
-) -> Answers:
+) -> list[Any]:
     """Return the answers in the order of the rows; each row must have one record."""
     if len(found) != rows:
-        more = "more than " * (len(found) > rows)
-        raise RefusedError(f"{more}{min(len(found), rows)} rows came out for {rows}")
+        came = f"more than {rows}" if len(found) > rows else len(found)
+        raise RefusedError(f"{came} rows came out for {rows}")
     answers: dict[Any, Any] = {}
     for record in found:
         if len(record) != columns + outputs:
-            came = f"{len(record)} column{'s' * (len(record) != 1)} came out"
-            raise RefusedError(f"{came}: expected {columns + outputs}")
+            expected = f"expected {columns + outputs} columns"
+            raise RefusedError(f"{expected}, not the {len(record)} that came out")
         number = record[0]
         if type(number) is not int or not 0 <= number < rows or number in answers:
             raise RefusedError("it does not keep the columns of the table as they are")
         answers[number] = record[-1] if outputs == 1 else tuple(record[-outputs:])
     return [answers[number] for number in range(rows)]
-
-
-def _create(
-    connection: Connection,
-    dialect: Dialect,
-    table: str,
-    schema: str,
-    columns: Sequence[str],
-    kinds: Sequence[str],
-) -> None:
-    """Create the table that the artefact reads; its first column numbers the rows."""
-    create = connection.create
-    if schema:
-        create = create.replace(" TEMPORARY", "")  # which belongs to no schema
-        if connection.schema is None:
-            raise EngineError(
-                f"{table}: verify works in a schema of its own on {dialect.name}:"
-                " compile the artefact with a table without a schema"
-            )
-        if connection.schema:
-            connection.execute(connection.schema.format(schema))
-    declared = map(" ".join, zip(columns, kinds, strict=True))
-    connection.execute(create.format(table, ", ".join(declared)))
 
 
 def holdable(dialect: Dialect, rows: Sequence[Row]) -> Sequence[Row]:

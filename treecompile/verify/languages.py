@@ -26,7 +26,7 @@ from treecompile.model import ir
 from treecompile.model.errors import EngineError, OptionError, TargetError
 from treecompile.model.files import read_text
 from treecompile.model.semantics import required_features, type_of_labels
-from treecompile.verify.processes import ModuleAnswer, RefusedError, execute
+from treecompile.verify.processes import RefusedError, execute
 
 SINGLE_FILE = "artefact"  # how the driver knows the artefact of a target without `file`
 
@@ -65,7 +65,7 @@ def run_language(
     options: EmitOptions,
     rows: Sequence[ir.Row],
     timeout: float,
-) -> tuple[list[ir.Row], list[ModuleAnswer]]:
+) -> tuple[list[ir.Row], list[tuple[Any, ...]]]:
     """Return the rows that the language can hold, and the answers to them.
 
     `beside` are the other files of the artefact; those that are not given are emitted.
@@ -150,16 +150,17 @@ def _writer(spelling: Spelling) -> Callable[[ir.Value, ir.ValueType], str | None
     )
 
 
-def _answer(line: str, body: ir.AnyBody) -> ModuleAnswer:
+def _answer(line: str, body: ir.AnyBody) -> tuple[Any, ...]:
+    """Read the label, the rule or the margins of a forest, and the probabilities."""
     label, *others = line.split("\t")
     reasons: list[Any] = others[:1]
     try:
         if isinstance(body, ir.Forest):
             reasons = list(map(float, others[: len(body.start)]))
-        shares = tuple(map(float, others[len(reasons) :]))
+        shares = map(float, others[len(reasons) :])
+        return _value(unquote(label), body.labels), *reasons, *shares
     except ValueError:
         raise RefusedError(f"an answer has an unexpected form: {line!r}") from None
-    return ModuleAnswer(_value(unquote(label), body.labels), shares, tuple(reasons))
 
 
 def _value(text: str, labels: tuple[ir.Label, ...]) -> ir.Label:

@@ -1,42 +1,34 @@
-"""Runs a program over an artefact in a process of its own, for a limited time.
+"""Runs artefacts in processes of their own, for a limited time.
 
-Rows and answers are exchanged as files, so nothing that the artefact prints can be
-taken for an answer.
+A large text may bring down a database library that runs in this process: its parser
+overflows the stack, or nothing can interrupt it.
 """
 
 from __future__ import annotations
 
-import json
+import atexit
+import multiprocessing
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from treecompile.model.errors import OptionError
 
 TIMEOUT = 600.0  # seconds for one run of an artefact
 MOST_SECONDS = 10_000_000  # with more, the timers of some systems fail
+GRACE = 10.0  # seconds that an engine has to end a query by itself
+SUPERVISED = "treecompile verify"  # the name of a supervised process
+
+Done = TypeVar("Done")
 
 
 class RefusedError(Exception):
     """The artefact cannot be run: it is wrong, not the request."""
-
-
-@dataclass(frozen=True, slots=True)
-class ModuleAnswer:
-    """What a generated module says about one row."""
-
-    label: Any
-    probabilities: tuple[float, ...]
-    reasons: tuple[Any, ...]  # the rule that decides, or the margins of a forest
-
-    @property
-    def rule(self) -> str:
-        return str(self.reasons[0])
 
 
 def check_timeout(timeout: float) -> None:
@@ -45,6 +37,10 @@ def check_timeout(timeout: float) -> None:
             f"timeout={timeout:g}: expected a number of seconds above 0, and at most"
             f" {MOST_SECONDS:,}"
         )
+
+
+def not_in_time(timeout: float) -> str:
+    return f"it did not end within {timeout:g} seconds (see timeout)"
 
 
 def execute(
@@ -56,51 +52,82 @@ def execute(
 ) -> None:
     """Run a program to its end, or raise RefusedError with the reason.
 
-    It reads `given` and writes to `answers`.
+    It reads `given` and writes to `answers`; its errors are in errors.txt.
     """
     errors = folder / "errors.txt"
     with (
-        open(errors, "wb") as said,
         open(given, "rb") as rows,
         open(answers, "wb") as out,
+        open(errors, "wb") as said,
     ):
         try:
-            status = subprocess.run(
+            done = subprocess.run(
                 command,
                 stdin=rows,
                 stdout=out,
                 stderr=said,
                 cwd=folder,
                 timeout=timeout,
-            ).returncode
+            )
         except subprocess.TimeoutExpired:
             raise RefusedError(not_in_time(timeout)) from None
-    if status < 0:
-        with suppress(ValueError):
-            raise RefusedError(f"it was ended by {signal.Signals(-status).name}")
-    if status:
+    if done.returncode < 0:
+        raise RefusedError(f"it was ended: {signal.strsignal(-done.returncode)}")
+    if done.returncode:
         lines = errors.read_text("utf-8", errors="replace").strip().splitlines()
         raise RefusedError(lines[-1] if lines else "it ended without a message")
 
 
-def not_in_time(timeout: float) -> str:
-    return f"it did not end within {timeout:g} seconds (see timeout)"
+def supervised(work: Callable[[], Done], timeout: float = TIMEOUT) -> Done:
+    """Do work in a child process, and return its result or raise its exception."""
+    if not hasattr(os, "fork"):  # Windows: without supervision
+        return work()
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_child, args=(work, sender), name=SUPERVISED)
+    process.start()
+    sender.close()
+    try:
+        is_done, result = receiver.recv()
+        process.join()  # the child may have a session to end
+    except EOFError:
+        process.join()
+        code = process.exitcode or 0
+        if code == -signal.SIGALRM:
+            raise RefusedError(not_in_time(timeout)) from None
+        reason = signal.strsignal(-code) if code < 0 else f"exit code {code}"
+        raise RefusedError(
+            f"the engine ended ({reason}): the artefact is too much for it"
+        ) from None
+    finally:
+        process.kill()
+        process.join()
+        receiver.close()
+    if is_done:
+        return result  # type: ignore[no-any-return]
+    raise result
 
 
-def records(path: Path, rows: int) -> list[ModuleAnswer]:
-    """Read a module's answers: label, probabilities and explanation of each row."""
-    if not path.exists():
-        raise RefusedError("it ended before it gave an answer")
-    found = json.loads(path.read_bytes())
-    if len(found) != rows:
-        raise RefusedError(f"it gave {len(found)} answers for {rows} rows")
-    return [_record(record) for record in found]
+def _child(work: Callable[[], Any], sender: Pipe) -> None:
+    atexit._clear()  # forget the exit functions of the parent
+    try:
+        outcome = True, work()
+    except Exception as error:
+        outcome = False, error
+    sender.send(outcome)
+    sender.close()
+    atexit._run_exitfuncs()  # multiprocessing does not run them
 
 
-def _record(record: Any) -> ModuleAnswer:
-    label, shares, said = record
-    if type(said) is str:
-        return ModuleAnswer(label, tuple(shares), (said.partition(":")[0],))
-    if type(said) is list:
-        return ModuleAnswer(label, tuple(shares), tuple(said))
-    raise RefusedError(f"an answer has an unexpected form: {record!r}")
+@contextmanager
+def deadline(seconds: float) -> Iterator[None]:
+    """End a supervised process when a step takes longer than it may."""
+    if multiprocessing.current_process().name != SUPERVISED:
+        yield
+        return
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds + GRACE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import marshal
 import sys
 import tempfile
@@ -10,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from treecompile.model.ir import Feature, Row
-from treecompile.verify.processes import TIMEOUT, ModuleAnswer, execute, records
+from treecompile.verify.processes import TIMEOUT, RefusedError, execute
 
 # Loads the module in argv[1] and reads rows from argv[2].
-# Writes [answer, probabilities, rule] for each row to argv[3]; the module of a
+# Writes [answer, rule, *probabilities] for each row to argv[3]; the module of a
 # forest has margins instead of a rule. JSON keeps the types of values apart,
 # and doubles exact.
 RUNNER = """
@@ -41,13 +42,13 @@ for row in rows:
         said = list(said.values()) if isinstance(said, dict) else [said]
         agree = said == (list(margins) if isinstance(margins, tuple) else [margins])
     else:
-        said = module.explain(row).partition(":")[0]  # the rest may be long
-        agree = said == reason
+        said = [module.explain(row).partition(":")[0]]  # the rest may be long
+        agree = said == [reason]
     for each in (other, by_position):
         agree = agree and type(each) is type(answer) and each == answer
     if not agree:
         raise SystemExit("predict and its other forms disagree on %r" % (row,))
-    answers.append([answer, list(predict_proba(row).values()), said])
+    answers.append([answer, *said, *predict_proba(row).values()])
 forms = {
     "predict": module.predict,
     "decide": lambda row: module.decide(*[row[n] for n in module.FEATURES]),
@@ -71,20 +72,27 @@ def run_python(
     features: Sequence[Feature],
     rows: Sequence[Row],
     timeout: float = TIMEOUT,
-) -> list[ModuleAnswer]:
-    """Return the answers of a module, which sees no site packages."""
+) -> list[tuple[Any, ...]]:
+    """Return the answers of a module, which sees no site packages.
+
+    They are the label, the rule or the margins of a forest, and the probabilities.
+    """
     if not rows:
         return []
     names = [feature.name for feature in features]
     with tempfile.TemporaryDirectory(prefix="treecompile-") as name:
-        folder = Path(name)
         module, given, answers = (
-            folder / file for file in ("artefact.py", "rows.marshal", "answers.json")
+            Path(name, file) for file in ("artefact.py", "rows.marshal", "answers.json")
         )
-        module.write_text(text, encoding="utf-8", errors="surrogatepass")
+        module.write_text(text, encoding="utf-8")
         values: Any = (names, list(rows))
         given.write_bytes(marshal.dumps(values))
         files = [str(path) for path in (module, given, answers)]
         command = [sys.executable, "-I", "-S", "-c", RUNNER, *files]
-        execute(command, folder, timeout)
-        return records(answers, len(rows))
+        execute(command, Path(name), timeout)
+        if not answers.exists():
+            raise RefusedError("it ended before it gave an answer")
+        found = list(map(tuple, json.loads(answers.read_bytes())))
+    if len(found) != len(rows):
+        raise RefusedError(f"it gave {len(found)} answers for {len(rows)} rows")
+    return found

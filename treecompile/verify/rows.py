@@ -10,8 +10,7 @@ coverage says how many have one.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import islice, product
@@ -24,21 +23,21 @@ from treecompile.model.collector import paused
 from treecompile.model.paths import leaf_count
 from treecompile.model.semantics import required_features, threshold
 from treecompile.regions.region import Region
-from treecompile.regions.space import unseen
-from treecompile.verify.axes import DOUBLES, Grid, NumberProbes, twins
-from treecompile.verify.constants import Constants, as_double
-from treecompile.verify.random_rows import Pin, RandomRows
-from treecompile.verify.search import (
-    Cell,
-    EdgeSearch,
-    ErrorSearch,
-    QuestionGraph,
-    nodes,
+from treecompile.regions.space import Box, unseen
+from treecompile.verify.axes import (
+    Beside,
+    Constants,
+    Grid,
+    as_double,
+    doubles_beside,
+    fitting,
+    twins,
 )
+from treecompile.verify.random_rows import Pin, RandomRows
+from treecompile.verify.search import Cell, Search, nodes
 
 BUDGET = 100_000
 STEPS = 20  # steps of the search for each row of the budget
-CONSTANTS = 16  # added constants tried in every cell; more are on the axes only
 IN_EACH_CELL = 2  # rows
 MIXED = 0.1  # the share of the budget for rows of a forest whose values are all random
 
@@ -57,31 +56,29 @@ class ProbeRows:
 
 def probe_rows(
     body: ir.AnyBody,
-    constants: Constants = Constants(),
+    constants: Constants = frozenset(),
     budget: int = BUDGET,
     seed: int = 0,
     *,
     answer: Callable[[int], object] = lambda decider: decider,
-    numbers: NumberProbes = DOUBLES,
+    beside: Beside = doubles_beside,
 ) -> ProbeRows:
     """Return the rows to try on a model and its artefact.
 
     `answer` maps each deciding position of a tree or of rules to the artefact's answer:
     an error between two positions with the same answer does not show.
     """
-    tried = constants
+    on_axes = constants
     if isinstance(body, ir.Forest) and body.zero_is_missing:
-        zeros = {forests.ZERO, -forests.ZERO}
-        tried = Constants(constants.numbers | zeros, constants.strings)
-    grid = Grid(body, tried, numbers)
+        on_axes = constants | {forests.ZERO, -forests.ZERO}
+    grid = Grid(body, on_axes, beside)
     required = set(required_features(body))
     dice = Random(seed)
     if prod(len(grid.axes[index].values) for index in required) <= budget:
         rows = tuple(_all_combinations(grid, required, dice))
         return ProbeRows(rows, True, leaf_count(body))
-    probing: type[Probing] = Probing
-    if isinstance(body, ir.Forest):
-        probing = ForestProbing
+    is_forest = isinstance(body, ir.Forest)
+    probing: type[Probing] = ForestProbing if is_forest else Probing
     return probing(body, constants, grid, budget, dice, answer).result()
 
 
@@ -118,16 +115,15 @@ class Probing:
         dice: Random,
         answer: Callable[[int], object],
     ) -> None:
-        self.body, self.constants, self.answer = body, constants, answer
+        self.body, self.answer = body, answer
         self.grid, self.budget, self.dice = grid, budget, dice
         self.drawn = RandomRows(grid, dice)
-        self.added = list(map(self._fitting, grid.features))
+        self.added = [self._added(each, constants) for each in grid.features]
         self.unknown = 0  # cells of which it is not known whether a row reaches them
 
     @cached_property
-    def search(self) -> EdgeSearch:
-        graph = QuestionGraph(self.body)
-        return EdgeSearch(graph, self.grid, self.answer, STEPS * self.budget)
+    def search(self) -> Search:
+        return Search(self.body, self.grid, self.answer, STEPS * self.budget)
 
     @paused()
     def result(self) -> ProbeRows:
@@ -159,13 +155,13 @@ class Probing:
     def cells(self) -> list[Cell]:
         """Return the cells that a row can reach."""
         search, found = self.search, list[Cell]()
-        places = list(search.graph.cells(self.grid))
+        places = list(search.cells())
         self.dice.shuffle(places)
         for place in places:
             box = search.find(place)
             if box is not None:
                 found.append(dict(enumerate(box)))
-            elif search.gave_up and not search.graph.is_default(place.state):
+            elif search.gave_up and place[0] < len(search.arms) - 1:
                 # The default of a list counts only if it is known to be reached.
                 self.unknown += 1
         return found
@@ -181,15 +177,12 @@ class Probing:
                 if not inner.is_empty:
                     yield {**cell, index: inner}, (index, value)
 
-    def _fitting(self, feature: ir.Feature) -> list[ir.Value]:
+    def _added(self, feature: ir.Feature, constants: Constants) -> Sequence[ir.Value]:
         """Return the values to try in every cell for the constants added."""
-        values = list(self.constants.fitting(feature))
-        if len(values) > CONSTANTS:
-            values = self.dice.sample(values, CONSTANTS)
+        values = fitting(constants, feature)
         if feature.kind is not ir.Kind.NUMERIC:
             return values
-        beside = self.grid.numbers.beside
-        return [near for cut in values for near in beside(as_double(cut))]
+        return [near for cut in values for near in self.grid.beside(as_double(cut))]
 
     # ------------------------------------------------------------ edges
 
@@ -200,15 +193,14 @@ class Probing:
         """
         questions = list(self.questions())
         number = sum(len(self.errors(each)) for each in questions)
-        chosen: Sequence[int] = range(number)
+        chosen: Container[int] = range(number)
         if number > most:
-            chosen = sorted(self.dice.sample(chosen, max(0, most)))
-        hidden, first, numbers = 0, 0, deque(chosen)
+            chosen = frozenset(self.dice.sample(range(number), max(0, most)))
+        hidden, first = 0, 0
         found: list[Place] = []
         for question in questions:
-            errors, some = self.errors(question), []
-            while numbers and numbers[0] < first + len(errors):
-                some.append(errors[numbers.popleft() - first])
+            errors = self.errors(question)
+            some = [each for n, each in enumerate(errors, first) if n in chosen]
             first += len(errors)
             places = list(self.shown(question, some))
             hidden += len(some) - len(places)
@@ -217,30 +209,47 @@ class Probing:
 
     def questions(self) -> Iterable[Any]:
         """Yield where each test is made."""
-        return self.search.graph.questions(self.grid)
+        return self.search.questions()
 
     def errors(self, question: Any) -> Sequence[Any]:
         """Return the edges of a question: a value, its right arm and a wrong one."""
-        arms, taken = self.search.graph.arms[question.state], self.search.graph.taken
+        search, (state, _) = self.search, question
+        arms = search.arms[state]
         found: list[tuple[ir.Value, int, int]] = []
         for value, likened in self.around([test for test, _ in arms]):
-            right = taken(arms, value)
+            right = search.taken(state, value)
             suspects = [child for _, child in arms]
             if likened is not None:
-                suspects = [taken(arms, likened)]
+                suspects = [search.taken(state, likened)]
             found += ((value, right, wrong) for wrong in suspects if wrong != right)
         return found
 
     def shown(self, question: Any, errors: Sequence[Any]) -> Iterator[Place | None]:
-        """Yield where a row shows each error; None if nobody knows."""
-        (test, _), *_ = self.search.graph.arms[question.state]
-        exposed = ErrorSearch(self.search, question, test.feature)
+        """Yield where a row shows each error; None if nobody knows.
+
+        A row that exposes an error at one value usually does so at others, too. So one
+        search serves both sides of a threshold, infinity and the missing value.
+        """
+        search, narrow, (state, whole) = self.search, self.grid.narrow, question
+        index = search.arms[state][0][0].feature
+        known: dict[tuple[int, int], Box | None] = {}  # with any value, by arms
         for value, right, wrong in errors:
-            region = self.grid.axes[test.feature].at(value)
-            box = exposed.find(region, (right, wrong))
+            region = self.grid.axes[index].at(value)
+            inner, arms = narrow(whole, index, region), (right, wrong)
+            if inner is None:
+                continue
+            if arms not in known:
+                anywhere = search.find(question, arms)
+                if anywhere is not None or not search.gave_up:
+                    known[arms] = anywhere
+            shown = known.get(arms)
+            if shown is None and arms in known:
+                continue
+            box = shown and narrow(shown, index, region)
+            box = box or search.find((state, inner), arms)
             if box is not None:
-                yield dict(enumerate(box)), (test.feature, value)
-            elif exposed.gave_up:
+                yield dict(enumerate(box)), (index, value)
+            elif search.gave_up:
                 yield None
 
     def around(self, tests: Tests) -> Iterator[tuple[ir.Value, ir.Value]]:
@@ -248,9 +257,9 @@ class Probing:
         first, *_ = tests  # all test one feature, with the same threshold
         index, feature = first.feature, self.grid.features[first.feature]
         if feature.kind is ir.Kind.NUMERIC:
-            cut, numbers = threshold(first), self.grid.numbers
-            near = numbers.beside(cut) if isfinite(cut) else ()
-            values = [*near, *numbers.always]
+            cut = threshold(first)
+            near = self.grid.beside(cut) if isfinite(cut) else ()
+            values = [*near, *self.grid.always]
         else:
             named = [c for t in tests if isinstance(t.value, tuple) for c in t.value]
             if feature.kind is ir.Kind.ORDINAL:
@@ -293,7 +302,7 @@ class ForestProbing(Probing):
     def errors(self, question: Any) -> Sequence[Any]:
         (test, *_), cell = question
         own = cell.get(test.feature, self.grid.everything[test.feature])
-        near = self.near(test.feature, test.value)
+        near = self.near(test)
         return [(test.feature, value) for value, at in near if own.overlaps(at)]
 
     def shown(self, question: Any, errors: Sequence[Any]) -> Iterator[Place | None]:
@@ -303,11 +312,7 @@ class ForestProbing(Probing):
     def mix(self, rows: dict[ir.Row, None]) -> None:
         rows |= dict.fromkeys(self.drawn.anywhere(self.mixed))
 
-    # A cache finds the parts of a condition faster than the condition itself.
-
-    def _near(self, index: int, value: Any) -> list[tuple[ir.Value, Region]]:
+    def _near(self, test: ir.Condition) -> list[tuple[ir.Value, Region]]:
         """Return the values around a test, each with the region of its equals."""
-        is_number = self.grid.features[index].kind is ir.Kind.NUMERIC
-        test = ir.Condition(index, ir.Op.LE if is_number else ir.Op.IN, value, False)
-        at = self.grid.axes[index].at
-        return [(each, at(each)) for each, _ in self.around([test])]
+        at = self.grid.axes[test.feature].at
+        return [(value, at(value)) for value, _ in self.around([test])]

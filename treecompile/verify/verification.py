@@ -8,7 +8,6 @@ compare loosely.
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,6 +16,7 @@ from math import isnan
 from typing import Any
 
 from treecompile import __version__
+from treecompile.emit import header
 from treecompile.emit.compiler import emit
 from treecompile.engines.addresses import ENGINES
 from treecompile.model.display import Display, DisplayTable, Shown, example
@@ -25,25 +25,22 @@ from treecompile.model.file.write import sha256
 from treecompile.model.ir import AnyProgram, Label, Row, ValueType
 from treecompile.model.semantics import required_features
 from treecompile.model.unicode import is_unicode
-from treecompile.verify.axes import PYTHON_INTEGERS, of_dialect
+from treecompile.verify.axes import added, integers_beside, of_dialect
 from treecompile.verify.claims import PYTHON, Claim, claim
-from treecompile.verify.constants import added
 from treecompile.verify.execution import holdable, run_sql
 from treecompile.verify.languages import run_language
 from treecompile.verify.processes import (
     TIMEOUT,
     RefusedError,
     check_timeout,
-    not_in_time,
+    supervised,
 )
 from treecompile.verify.python_process import run_python
-from treecompile.verify.reference import Nearly, Reference, reference_of
+from treecompile.verify.reference import Nearly, Reference
 from treecompile.verify.rows import BUDGET, ProbeRows, probe_rows
-from treecompile.verify.supervision import EndedError, supervised
 
 TYPED_BUDGET = 10_000  # rows for each other number type: the edges, not all cells
-Run = tuple[Sequence[Row], list[Any]]  # rows, and the engine's answers to them
-Search = Callable[..., ProbeRows]  # takes the `numbers` to try
+Run = tuple[Sequence[Row], Sequence[tuple[Any, ...]]]  # rows, and the engine's answers
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +63,6 @@ class Report(Shown):
     entered: int = 0  # cells that a tried row reached
     edges: int = 0  # values at which a test decides an answer; not counted if complete
     covered: int = 0  # edges at which an error would have been found
-    assumed: bool = False  # the output was not declared, and taken for the label
     mismatches: tuple[Mismatch, ...] = ()  # rows with a different answer
     refused: str = ""  # the engine's error message, if it gave no answers
     # Whether the text is what the model gives; None if nobody knows its options.
@@ -89,24 +85,22 @@ class Report(Shown):
         if self.passed and not self.engine:
             return f"verified {name}: {self.state}"
         state = f"{self.state}; " if self.state else ""
+        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
+        if self.refused:
+            by = f"{self.engine} would not run " if self.engine else ""
+            return f"NOT verified: {state}{by}{name}: {self.refused}"
+        if self.mismatches:
+            return (
+                f"NOT verified: {state}{name} differs from the model on {self.engine}"
+                f" for {len(self.mismatches):,} of {rows}"
+            )
         extent = (
             f"{self.entered:,} of {self.cells:,} cells"
             f" and {self.covered:,} of {self.edges:,} edges"
         )
         if self.complete:
             extent = "every combination of edge values"
-        rows = "1 row" if self.rows == 1 else f"{self.rows:,} rows"
-        if self.passed:
-            return f"verified {name} on {self.engine}: {state}{rows}, {extent}"
-        found = f"{name}: {self.refused}"
-        if self.refused and self.engine:
-            found = f"{self.engine} would not run {found}"
-        elif self.mismatches:
-            found = (
-                f"{name} differs from the model on {self.engine} for"
-                f" {len(self.mismatches):,} of {rows}"
-            )
-        return f"NOT verified: {state}{found}"
+        return f"verified {name} on {self.engine}: {state}{rows}, {extent}"
 
     def _display(self) -> Display:
         rows = [
@@ -130,13 +124,16 @@ def verify(
     seed: int = 0,
     timeout: float = TIMEOUT,
     beside: Mapping[str, str] | None = None,
+    in_child: bool = False,
 ) -> Report:
     """Compare the text of an artefact with what the model gives, and run it.
 
     The header of the artefact names the target, the engine and the options. For SQL
     without comments, `engine`, `columns`, `output` and `label` do. It runs over the
     cells of the model, at most `timeout` seconds each time; `url` is that of a database
-    server, and `beside` has the other files of a language of several files.
+    server, and `beside` has the other files of a language of several files. With
+    `in_child`, it runs in a process of its own, so that a crash of the engine is a
+    result, too.
     """
     beside = beside or {}
     check_timeout(timeout)
@@ -146,91 +143,71 @@ def verify(
     fresh, report = _compared(program, text, claimed, beside)
     if not claimed.engine:
         return report
-    reference = reference_of(program.body, claimed.wanted)
-    search = partial(probe_rows, program.body, added(text, fresh or ""), seed=seed)
-    if isinstance(reference, Reference):
-        search = partial(search, answer=reference.known.__getitem__)
-    tries = search(budget=budget)
-    typed = partial(search, budget=min(budget, TYPED_BUDGET))
-    runs = _runs(program, text, beside, claimed, tries.rows, typed, url, timeout)
-    names = [feature.name for feature in program.body.features]
-    rows, mismatches = 0, []
-    try:
-        for some, answers in runs:
-            rows += len(some)
-            for row, expected, actual in zip(
-                some, reference.judge(some), answers, strict=True
-            ):
+    reference = Reference(program.body, claimed.wanted)
+    answer = reference.known.__getitem__
+    constants = added(text, fresh)
+    search = partial(probe_rows, program.body, constants, seed=seed, answer=answer)
+
+    def trial() -> Report:
+        tries = search(budget=budget)
+        typed = partial(search, budget=min(budget, TYPED_BUDGET))
+        names = [feature.name for feature in program.body.features]
+        number, found = 0, []
+        for rows, answers in _runs(
+            program, text, beside, claimed, tries.rows, typed, url, timeout
+        ):
+            number += len(rows)
+            said = reference.judge(rows)
+            for row, expected, actual in zip(rows, said, answers, strict=True):
                 if len(expected) != len(actual) or not all(map(same, expected, actual)):
                     shown = dict(zip(names, row, strict=True))
-                    mismatches.append(Mismatch(shown, _plain(expected), _plain(actual)))
+                    found.append(Mismatch(shown, _plain(expected), _plain(actual)))
+        return replace(
+            report,
+            rows=number,
+            complete=tries.complete,
+            cells=max(tries.cells, len(reference.entered)),
+            entered=len(reference.entered),
+            edges=tries.edges,
+            covered=tries.covered,
+            mismatches=tuple(found),
+        )
+
+    try:
+        return supervised(trial, timeout) if in_child else trial()
     except RefusedError as error:
-        report = replace(report, refused=shortened(str(error)))
-    return replace(
-        report,
-        rows=rows,
-        complete=tries.complete,
-        cells=max(tries.cells, len(reference.entered)),
-        entered=len(reference.entered),
-        edges=tries.edges,
-        covered=tries.covered,
-        mismatches=tuple(mismatches),
-    )
+        return replace(report, refused=shortened(str(error)))
 
 
 def _compared(
     program: AnyProgram, text: str, claimed: Claim, beside: Mapping[str, str]
-) -> tuple[str | None, Report]:
+) -> tuple[str, Report]:
     """Return what the model gives with the options of the artefact, and the verdict.
 
     What cannot be run here must be the same text.
     """
-    said, own = claimed.header, sha256(program)
-    fresh, are_same = None, True
+    said, own, fresh, is_same = header.read(text), sha256(program), "", False
     try:
         artefact = emit(program, claimed.target, claimed.options, own)
         fresh = artefact.text
-        are_same = all(artefact.files.get(n) == each for n, each in beside.items())
+        is_same = fresh == text and beside.items() <= artefact.files.items()
     except TreecompileError:
         if not claimed.engine:
             raise
     is_of_now = said is not None and said.version == __version__
-    is_foreign = said is not None and said.sha256 != own
-    as_emitted = False if is_of_now and fresh else None
-    if fresh == text and are_same:
-        as_emitted = True
     refused = ""
-    if not claimed.engine and not as_emitted:
-        refused = "emit it again"
-        if said and not is_of_now:
+    if said and not claimed.engine and text != fresh:
+        pairs = zip_longest(text.split("\n"), fresh.split("\n"))
+        number = next(n for n, (a, b) in enumerate(pairs, start=1) if a != b)
+        refused = f"line {number} is not what the model gives"
+        if not is_of_now:
             refused = f"it was written by treecompile {said.version}: emit it again"
-        elif fresh and not is_foreign:
-            pairs = zip_longest(text.split("\n"), fresh.split("\n"))
-            differ = (n for n, (a, b) in enumerate(pairs, start=1) if a != b)
-            refused = f"line {next(differ, 1)} is not what the model gives"
     return fresh, Report(
         claimed.engine,
-        assumed=claimed.assumed,
         refused=refused,
-        as_emitted=as_emitted,
-        of_another_model=is_foreign,
+        as_emitted=True if is_same else False if is_of_now and fresh else None,
+        of_another_model=said is not None and said.sha256 != own,
     )
-
-
-def verify_supervised(
-    program: AnyProgram, text: str, engine: str = "", **options: Any
-) -> Report:
-    """Do what `verify` does in a process of its own; its crash is a result, too."""
-    try:
-        return supervised(partial(verify, program, text, engine, **options))
-    except EndedError as end:
-        reason = f"the engine ended with {end}: the artefact is too much for it"
-        if end.signal == signal.SIGALRM:
-            reason = not_in_time(options.get("timeout", TIMEOUT))
-    given = {name: options.get(name) or "" for name in ("output", "label")}
-    claimed = claim(program, text, engine, columns=options.get("columns"), **given)
-    _, report = _compared(program, text, claimed, options.get("beside") or {})
-    return replace(report, refused=reason)
 
 
 def edge_rows(
@@ -240,7 +217,7 @@ def edge_rows(
     names = [feature.name for feature in program.body.features]
     rows = probe_rows(program.body, budget=budget, seed=seed).rows
     found = []
-    for row, (said,) in zip(rows, reference_of(program.body).judge(rows), strict=True):
+    for row, (said,) in zip(rows, Reference(program.body).judge(rows), strict=True):
         answer = said.number if isinstance(said, Nearly) else said
         found.append((dict(zip(names, row, strict=True)), answer))
     return found
@@ -271,7 +248,7 @@ def _runs(
     beside: Mapping[str, str],
     claimed: Claim,
     rows: Sequence[Row],
-    typed: Search,
+    typed: Callable[..., ProbeRows],  # takes the numbers `beside` a threshold
     url: str,
     timeout: float,
 ) -> Iterator[Run]:
@@ -280,38 +257,34 @@ def _runs(
     types = {features[index].type for index in required}
     if claimed.engine not in ENGINES:
         if ValueType.FLOAT in types:
-            rows = [*rows, *typed(numbers=PYTHON_INTEGERS).rows]
+            rows = [*rows, *typed(beside=integers_beside).rows]
         if claimed.engine == PYTHON:
-            said = run_python(text, features, rows, timeout)
-        else:
-            asked = (claimed.target, claimed.options, rows, timeout)
-            rows, said = run_language(program, text, beside, *asked)
-        yield rows, [(one.label, *one.reasons, *one.probabilities) for one in said]
+            yield rows, run_python(text, features, rows, timeout)
+            return
+        asked = (claimed.target, claimed.options, rows, timeout)
+        yield run_language(program, text, beside, *asked)
         return
-    engine, several = ENGINES[claimed.engine].at(url), len(claimed.wanted)
+    engine = ENGINES[claimed.engine].at(url)
     tested = [features[index] for index in required]
 
     def run(rows: Sequence[Row], **column_type: Any) -> Run:
         held = holdable(engine.dialect, rows)
-        values = held
-        if len(tested) < len(features):
-            values = [tuple([row[index] for index in required]) for row in held]
+        values = [tuple([row[index] for index in required]) for row in held]
         found = run_sql(
             text,
             tested,
             values,
             engine,
-            claimed.options.columns,
-            outputs=several,
+            claimed.options,
             timeout=timeout,
             **column_type,
         )
-        return held, found if several > 1 else [(one,) for one in found]
+        return held, found if len(claimed.wanted) > 1 else [(one,) for one in found]
 
     yield run(rows)
     if ValueType.FLOAT in types:
-        for name, probe in of_dialect(engine.dialect.number_types):
-            yield run(typed(numbers=probe).rows, number_type=name)
+        for name, near in of_dialect(engine.dialect.number_types).items():
+            yield run(typed(beside=near).rows, number_type=name)
     if ValueType.STR in types:
         for name in engine.dialect.text_types.loose:
             yield run(rows, text_type=name)
