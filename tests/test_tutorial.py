@@ -362,15 +362,19 @@ SLIPS = [
     ("suffix", "sufix", "unknown key 'sufix': did you mean 'suffix'?"),
     ('template = "model', 'lowering = "cod"\ntemplate = "model', "choose from python,"),
     ("refused =", "refuse =", "[text]: unknown key 'refuse': did you mean 'refused'"),
-    ('"*{x} == {value}"', '"*{y} == {value}"', "has {y}: choose from {value}, {x}"),
+    (
+        '"*{x} == {value}"',
+        '"*{y} == {value}"',
+        "no place {y} here: choose from {value}, {x}",
+    ),
     ('"!({test})"', '"!({test)"', "write a brace twice"),
-    ('unit = "byte"', 'unit = "bit"', "unit = 'bit': choose from byte, utf-16,"),
+    ('unit = "byte"', 'unit = "bit"', "unit: choose from byte, utf-16,"),
     ("escape = '\\%03o'", "escape = '%s %s'", "expected one number"),
-    ("bits = 64", 'bits = "x"', "'bits' is 'x': expected a whole number"),
+    ("bits = 64", 'bits = "x"', "bits: expected a whole number"),
     ("[truth]", "[boolean]", "unknown key 'boolean'"),
     ('and = " && "\n', "", "[language]: the key 'and' is missing"),
     ('one = "*{x} == {value}"\n', "", "C: no phrase for 'within'"),
-    ("[truth]", "[truth]\nown = { a = 1 }", "'own' is a section: expected a section"),
+    ("[truth]", "[truth]\nown = { a = 1 }", "own: expected a section of texts"),
 ]
 
 

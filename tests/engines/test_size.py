@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from tests.support.databases import DATABASES
-from tests.support.node import needs_node
 from tests.support.random_models import large_rows, large_tree
 from tests.support.rule_lists import flatten, rule_set
 from treecompile.emit.compiler import emit
@@ -67,17 +66,24 @@ def test_python_holds_it(leaves: int, chain: bool) -> None:
     assert [rule for _, rule, *_ in answers] == expected(model)
 
 
-@needs_node
+# Those that take minutes to read more leaves than this.
+LARGEST = {
+    **{"clickhouse": 20_000, "spark": 20_000},
+    **{"c": 20_000, "go": 20_000, "rust": 20_000},
+}
+
+
+@pytest.mark.engine
+@pytest.mark.parametrize("language", ["javascript", "c", "go", "rust"])
 @pytest.mark.parametrize(("leaves", "chain"), SIZES)
-def test_javascript_holds_it(leaves: int, chain: bool) -> None:
-    model = program(leaves, chain)
-    text = emit(model, "javascript").text
-    _, answers = run_language(model, text, {}, "javascript", EmitOptions(), ROWS, 120)
+def test_languages_hold_it(language: str, leaves: int, chain: bool) -> None:
+    model = program(min(leaves, LARGEST.get(language, leaves)), chain)
+    files, options = emit(model, language), EmitOptions()
+    held, answers = run_language(
+        model, files.text, files.files, language, options, ROWS, 120
+    )
+    assert held == ROWS
     assert [rule for _, rule, *_ in answers] == expected(model)
-
-
-# Those that take minutes to read more leaves than this, which is said when compiling.
-LARGEST = {"clickhouse": 20_000, "spark": 20_000}
 
 
 def sizes_by_engine() -> Iterator[Any]:

@@ -118,7 +118,10 @@ def test_the_examples_run(example: str) -> None:
 
 USAGE = [
     ("learn data.csv", "missing option --target COL: the column to predict"),
-    ("emit m.json", "missing option --to TARGET: python, javascript, sql, "),
+    (
+        "emit m.json",
+        "missing option --to TARGET: python, javascript, c, go, rust, sql, ",
+    ),
     ("predict m.json", "missing argument DATA: name a file"),
     ("learn --target y", "missing argument DATA: name a file, or use --from"),
     ("learn x --target", "--target needs a value"),

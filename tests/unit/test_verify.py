@@ -265,7 +265,10 @@ def test_what_an_artefact_without_comments_gives_is_told(form: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "does not name its engine.*engine, one of python, node, sqlite"),
+        (
+            {},
+            "does not name its engine.*one of python, c, go, node, rust, sqlite",
+        ),
         ({"engine": "sqlite", "output": "labels"}, "output='labels'.*label, prob"),
         ({"engine": "oracle"}, "'oracle' cannot be run here"),
         ({"engine": "sqlite", "label": "mid"}, "label needs output=prob"),

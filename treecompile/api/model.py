@@ -178,10 +178,10 @@ class Model:
     def emit(self, to: str = "python", **options: Unpack[EmitKeywords]) -> str:
         """The text of an artefact.
 
-        `to` is `python`, `javascript`, `sql`, `markdown`, `html`, `svg` or `rules`, or
-        the path of a folder with a target.toml, such as `./excel`. `templates` is a
-        folder whose templates replace the built-in ones. Options that the target does
-        not have are refused.
+        `to` is `python`, `javascript`, `c`, `go`, `rust`, `sql`, `markdown`, `html`,
+        `svg` or `rules`, or the path of a folder with a target.toml, such as `./excel`.
+        `templates` is a folder whose templates replace the built-in ones. Options that
+        the target does not have are refused.
 
         For SQL: the `dialect`; the `form` (expression, select, view or dbt); the
         `table` that a query reads; the `name` of the view or dbt model; the `output`

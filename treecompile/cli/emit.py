@@ -38,8 +38,8 @@ MOST_ARTEFACT = 1 << 28  # bytes
 @value(
     "--to target",
     "TARGET",
-    "python, javascript, sql, markdown, html, svg, rules, or the folder of your own"
-    " target: ./FOLDER.",
+    "python, javascript, c, go, rust, sql, markdown, html, svg, rules, or the folder of"
+    " your own target: ./FOLDER.",
     required=True,
     group=COMMON,
 )

@@ -178,8 +178,8 @@ class Writer:
             self.columns[index] = replace(made, zero_is_missing=index in zero)
         features, columns = body.features, self.columns
         self.test = cache(
-            lambda test: spelling.test(
-                test, features[test.feature], columns[test.feature].x
+            lambda test, alone: spelling.test(
+                test, features[test.feature], columns[test.feature].x, alone=alone
             )
         )
 
@@ -223,7 +223,7 @@ class Writer:
         return [
             CodeLine(
                 arm.depth,
-                joint.join(map(test, arm.tests)),
+                joint.join(test(each, len(arm.tests) == 1) for each in arm.tests),
                 next(answers) if arm.rules else None,
             )
             for arm in arms

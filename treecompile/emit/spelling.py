@@ -107,6 +107,7 @@ class Language:
     capital: bool = False  # whether names begin with a capital letter
     nesting: int = checked(1000, least=1, most=1000)  # depth of blocks
     lines: int = checked(0, least=10)  # of one function; 0: any number
+    bare: bool = False  # whether a test on its own is written without brackets
     width: int = checked(0, least=20)  # of a list of values; 0: any
 
 
@@ -201,8 +202,10 @@ class Spelling:
 
     # ------------------------------------------------------------ tests
 
-    def test(self, test: ArmTest, feature: ir.Feature, x: str) -> str:
-        """Write a test of `x`, the value of a column."""
+    def test(
+        self, test: ArmTest, feature: ir.Feature, x: str, *, alone: bool = False
+    ) -> str:
+        """Write a test of `x`, the value of a column; `alone`, if no other follows."""
         form, language = test.form, self.language
         if form in ("always", "never"):
             return language.true if form == "always" else language.false
@@ -213,14 +216,20 @@ class Spelling:
             return self._not(table.missing.fill(x=x))
         literals = list(map(self.literal, test.values))
         if feature.kind is not ir.Kind.NUMERIC:
-            return self._member(test, table, literals, x)
+            bare = alone and language.bare
+            return self._member(test, table, literals, x, bare)
         if written := getattr(table, form):
             return str(written.fill(x=x, value=literals[0]))
         opposite = "above" if form == "at_most_or_missing" else "at_most"
         return self._not(getattr(table, opposite).fill(x=x, value=literals[0]))
 
     def _member(
-        self, test: ArmTest, table: ValueSpelling, literals: Sequence[str], x: str
+        self,
+        test: ArmTest,
+        table: ValueSpelling,
+        literals: Sequence[str],
+        x: str,
+        bare: bool,
     ) -> str:
         """Write a test of a category: one of several, or none of them."""
         form = test.form
@@ -245,10 +254,13 @@ class Spelling:
         found = alternatives if len(one) == 1 else f"({alternatives})"
         if not inside:
             found = self._not(alternatives)
+        elif test.known and bare:
+            found = alternatives
         if test.known:
             return found
         if form.endswith("_or_missing"):
-            return f"({table.missing.fill(x=x)}{self.language.or_}{found})"
+            either = f"{table.missing.fill(x=x)}{self.language.or_}{found}"
+            return either if bare else f"({either})"
         known = table.known.fill(x=x) or self._not(table.missing.fill(x=x))
         return f"{known}{self.language.and_}{found}"
 
