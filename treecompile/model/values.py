@@ -35,7 +35,7 @@ def is_real(value: Any) -> bool:
 
 def as_number(name: str, value: Any) -> float:
     """Any real number as the nearest double; NaN where it is missing."""
-    if is_missing(value):
+    if value is None or is_missing(value):
         return nan
     if is_real(value) or is_boolean(value):
         try:
@@ -47,7 +47,7 @@ def as_number(name: str, value: Any) -> float:
 
 def as_integer(name: str, value: Any) -> int | None:
     """An integer, also one that comes as 3.0; None where it is missing."""
-    if is_missing(value):
+    if value is None or is_missing(value):
         return None
     if is_real(value) and value not in (inf, -inf) and value == int(value):
         return int(value)
@@ -56,7 +56,7 @@ def as_integer(name: str, value: Any) -> int | None:
 
 def as_boolean(name: str, value: Any) -> bool | None:
     """A boolean, also one that comes as 0 or 1; None where it is missing."""
-    if is_missing(value):
+    if value is None or is_missing(value):
         return None
     if is_boolean(value) or (is_real(value) and value in (0, 1)):
         return bool(value)
@@ -67,7 +67,7 @@ def as_text(name: str, value: Any) -> str | None:
     """A string; None where it is missing."""
     if isinstance(value, str):
         return value
-    if is_missing(value):
+    if value is None or is_missing(value):
         return None
     raise TypeError(f"{name!r} is {value!r}: expected a string")
 

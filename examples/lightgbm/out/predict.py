@@ -276,7 +276,7 @@ def is_real(value: Any) -> bool:
 
 def as_number(name: str, value: Any) -> float:
     """Any real number as the nearest double; NaN where it is missing."""
-    if is_missing(value):
+    if value is None or is_missing(value):
         return nan
     if is_real(value) or is_boolean(value):
         try:
@@ -290,6 +290,6 @@ def as_text(name: str, value: Any) -> str | None:
     """A string; None where it is missing."""
     if isinstance(value, str):
         return value
-    if is_missing(value):
+    if value is None or is_missing(value):
         return None
     raise TypeError(f"{name!r} is {value!r}: expected a string")

@@ -115,7 +115,7 @@ def is_real(value: Any) -> bool:
 
 def as_number(name: str, value: Any) -> float:
     """Any real number as the nearest double; NaN where it is missing."""
-    if is_missing(value):
+    if value is None or is_missing(value):
         return nan
     if is_real(value) or is_boolean(value):
         try:

@@ -85,6 +85,6 @@ def as_text(name: str, value: Any) -> str | None:
     """A string; None where it is missing."""
     if isinstance(value, str):
         return value
-    if is_missing(value):
+    if value is None or is_missing(value):
         return None
     raise TypeError(f"{name!r} is {value!r}: expected a string")
