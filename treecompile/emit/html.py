@@ -35,7 +35,6 @@ from treecompile.regions.space import example, unseen
 from treecompile.rules.extract import flatten
 
 MOST_RULES = 5_000  # that a browser can hold on one page
-MOST_LISTED = 20  # categories of a column
 Json = Any
 
 
